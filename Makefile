@@ -1,0 +1,53 @@
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: demo test lint types bench package lowest clean
+
+demo: $(VENV)/core
+	$(RUN) examples/one_question.py
+
+test: $(VENV)/dev
+	$(RUN) -m pytest
+
+lint: $(VENV)/dev
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+
+types: $(VENV)/dev
+	$(RUN) -m mypy
+
+bench: $(VENV)/core
+	$(RUN) benchmarks/bench.py
+
+# Wheel and sdist, the wheel installed alone into an empty environment, the paper's first listing run there.
+package: $(VENV)/dev
+	rm -rf dist .venv-wheel
+	$(RUN) -m build --outdir dist .
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --quiet dist/*.whl
+	cd / && $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_1.py
+	rm -rf .venv-wheel
+
+# The whole suite on the oldest NumPy and numba that pyproject.toml admits.
+lowest:
+	rm -rf .venv-lowest
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet "numpy==1.26.0" "numba==0.59.0" -e . "pytest>=8"
+	.venv-lowest/bin/python -m pytest
+	rm -rf .venv-lowest
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/core: $(VENV)/bin/python pyproject.toml
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(VENV)/dev: $(VENV)/core
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venv-* dist .mypy_cache .ruff_cache .pytest_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,38 @@
+"""Frequency estimation under local differential privacy: one short class a protocol, exact guarantees, errors on every estimate."""
+
+from . import checks, registry, wire
+from .channel import Channel
+from .estimate import Estimate
+from .privacy import Privacy
+from .protocol import Protocol
+from .protocols.adaptive import best
+from .protocols.grr import GRR
+from .protocols.hashing import BLH, OLH
+from .protocols.histogram import SHE
+from .protocols.subset import SS
+from .protocols.unary import OUE, SUE, THE
+from .randomness import Stream
+from .tally import Tally
+
+__version__ = "1.0.0.dev0"
+
+__all__ = [
+    "BLH",
+    "GRR",
+    "OLH",
+    "OUE",
+    "SHE",
+    "SS",
+    "SUE",
+    "THE",
+    "Channel",
+    "Estimate",
+    "Privacy",
+    "Protocol",
+    "Stream",
+    "Tally",
+    "best",
+    "checks",
+    "registry",
+    "wire",
+]

@@ -1,0 +1,48 @@
+"""The estimators of the paper's package: matrix inversion for one round and for two, and the iterative Bayesian update.
+
+>>> MI([60, 25, 15], n=100, p=0.5, q=0.25).round(3)
+array([1., 0., 0.])
+>>> MI_long([60, 25, 15], n=100, p1=0.8, q1=0.1, p2=0.9, q2=0.05).round(3)
+array([0.782, 0.193, 0.025])
+>>> IBU(2, np.array([[0.8, 0.2], [0.2, 0.8]]), [0.5, 0.5], nb_iter=100, tol=1e-9, err_func="max_abs")
+array([0.5, 0.5])
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import _check
+from ..channel import Channel
+from ..functions import Vector, iteration
+from ..postprocess import ibu, norm
+
+
+def _counts(count_report: ArrayLike, n: Any) -> Vector:
+    counts = np.asarray(count_report, np.float64)
+    if counts.ndim != 1 or not counts.size or not np.isfinite(counts).all():
+        raise ValueError(f"count_report must be a vector of finite numbers, not {count_report!r}")
+    _check.budget("n", n)
+    return counts
+
+
+def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:
+    """Return the frequencies by matrix inversion, clipped at 0 and normalised."""
+    return norm(Channel(p, q).estimate(_counts(count_report, n), n))
+
+
+def MI_long(count_report: ArrayLike, n: int, p1: float, q1: float, p2: float, q2: float) -> Vector:
+    """Return the frequencies by matrix inversion after two rounds, clipped at 0 and normalised."""
+    return norm(Channel(p1, q1).then(p2, q2).estimate(_counts(count_report, n), n))
+
+
+def IBU(k: int, A: ArrayLike, obs_freq: ArrayLike, nb_iter: int, tol: float, err_func: str) -> Vector:
+    """Return the frequencies by iterative Bayesian update; ``A[x, y]`` is the probability of output y given input x."""
+    size = _check.domain_size("k", k)
+    matrix, observed = np.asarray(A, np.float64), np.asarray(obs_freq, np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != size or not (matrix >= 0).all():
+        raise ValueError(f"A must be a matrix of probabilities with k={size} rows, not of shape {matrix.shape}")
+    if observed.shape != matrix.shape[1:] or not (observed >= 0).all():
+        raise ValueError(f"obs_freq must have an entry for each column of A, none negative, not {obs_freq!r}")
+    return ibu(matrix, observed, *iteration(nb_iter, tol, err_func))

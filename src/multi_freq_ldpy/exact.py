@@ -1,0 +1,57 @@
+"""Probabilities as integers over 2⁶⁴, derived without floating point and rounded once, toward privacy.
+
+Everything starts from the exact value of the user's double. e^x is enclosed between two rational numbers (``decimal`` at 80
+digits, widened); the bound on the private side is used, so every inequality the guarantee needs holds exactly.
+"""
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+from math import ceil, floor
+
+WORD = 2**64
+_CONTEXT = Context(prec=80, rounding=ROUND_HALF_EVEN, Emin=-(10**6), Emax=10**6)
+_SLACK = Fraction(1, 10**70)
+
+
+def decimal(x: Fraction) -> Decimal:
+    """Return x to 80 digits."""
+    return _CONTEXT.divide(Decimal(x.numerator), Decimal(x.denominator))
+
+
+def exp(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Return rational numbers just below and just above e^x."""
+    value = Fraction(_CONTEXT.exp(decimal(x)))
+    return value * (1 - _SLACK), value * (1 + _SLACK)
+
+
+def log(ratio: Fraction) -> float:
+    """Return the double nearest to ln(ratio)."""
+    return float(_CONTEXT.ln(decimal(ratio)))
+
+
+def too_small(epsilon: float, k: int) -> ValueError:
+    """Return the error for a budget whose probabilities are equal once they are multiples of 2⁻⁶⁴."""
+    return ValueError(f"epsilon={epsilon!r} is too small to be realised with k={k}: the probabilities round to equality")
+
+
+def symbol_weights(m: int, epsilon: float, k: int | None = None) -> tuple[int, int]:
+    """Return (T, Q) with T + (m − 1)·Q = 2⁶⁴ and T/Q as close to e^ε as possible without exceeding it.
+
+    >>> t, q = symbol_weights(3, 1.0)
+    >>> t + 2 * q == 2**64, round(t / q, 6)
+    (True, 2.718282)
+    """
+    below, _ = exp(Fraction(epsilon))
+    q = ceil(WORD / (below + m - 1))
+    t = WORD - (m - 1) * q
+    if t <= q:
+        raise too_small(epsilon, k or m)
+    return t, q
+
+
+def bit_weights(p: Fraction, q: Fraction, epsilon: float, k: int) -> tuple[int, int]:
+    """Return p rounded down and q rounded up to multiples of 2⁻⁶⁴ strictly between 0 and 1, as integers."""
+    own, other = min(WORD - 1, floor(p * WORD)), max(1, ceil(q * WORD))
+    if own <= other:
+        raise too_small(epsilon, k)
+    return own, other

@@ -1,0 +1,137 @@
+"""What the functions of the paper's interface share: one cached protocol a parameter set, reports drawn ahead, lists of reports.
+
+A client function is called once a user, so noise is drawn for many users at a time, as reports about value 0, and each is used
+once: every protocol here has, for each value v, a bijection of reports that turns the law for 0 into the law for v.
+"""
+
+import os
+import weakref
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check, postprocess
+from .channel import Channel
+from .protocol import Protocol
+from .tally import Tally
+
+P = TypeVar("P", bound=Protocol)
+Vector = NDArray[np.float64]
+
+
+class Ahead:
+    """Reports about value 0, drawn many at a time with the operating system's randomness, each handed out once."""
+
+    def __init__(self, protocol: Protocol, unpack: Callable[[Any, Any], Sequence[Any]]) -> None:
+        self.protocol = protocol
+        self._unpack = unpack
+        self._drawn: list[Any] = []
+        _pools.add(self)
+
+    def next(self) -> Any:
+        """Return a report that nobody has had yet."""
+        try:
+            return self._drawn.pop()
+        except IndexError:
+            users = max(1, min(4096, 2**18 // self.protocol.k))
+            drawn = list(self._unpack(self.protocol, self.protocol.randomize(np.zeros(users, np.int64))))
+            last = drawn.pop()
+            self._drawn.extend(drawn)
+            return last
+
+    def clear(self) -> None:
+        """Forget what was drawn: after a fork the parent may use it."""
+        self._drawn.clear()
+
+
+_pools: weakref.WeakSet[Ahead] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: [pool.clear() for pool in _pools])
+
+
+@lru_cache(maxsize=512, typed=True)
+def _ahead(factory: Callable[..., Protocol], unpack: Callable[[Any, Any], Sequence[Any]], *parameters: Any) -> Ahead:
+    return Ahead(factory(*parameters), unpack)
+
+
+def ahead(factory: Callable[..., Protocol], unpack: Callable[[Any, Any], Sequence[Any]], *parameters: Any) -> Ahead:
+    """Return the reports drawn ahead for a protocol with these parameters."""
+    try:
+        return _ahead(factory, unpack, *parameters)
+    except TypeError:  # a parameter that cannot be looked up is a wrong one: the constructor says which
+        return Ahead(factory(*parameters), unpack)
+
+
+def value_of(input_data: Any, k: int) -> int:
+    """Return a user's value, checked."""
+    return _check.Integer(0, k - 1)("input_data", input_data)
+
+
+def some(reports: Any) -> Any:
+    """Return the reports if there are any."""
+    if not hasattr(reports, "__len__"):
+        reports = list(reports)
+    if len(reports) == 0:
+        raise ValueError(f"reports must not be empty: {reports!r}")
+    return reports
+
+
+def packed(protocol: Protocol, reports: Any) -> bool:
+    """Tell whether the reports are an array as ``protocol.randomize`` makes it."""
+    empty = np.empty(0, protocol.report_dtype)
+    return isinstance(reports, np.ndarray) and reports.dtype == empty.dtype and reports.shape[1:] == empty.shape[1:]
+
+
+def tally_rows(protocol: Protocol, reports: Any, support: Callable[[Vector], NDArray[Any]]) -> Tally:
+    """Count rows of length k, given what a row supports; blocks of rows are converted at a time."""
+    k, counts = protocol.k, np.zeros(protocol.k, np.int64)
+    step = max(1, 2**20 // k)
+    for i in range(0, len(reports), step):
+        try:
+            block = np.asarray(reports[i : i + step], np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"reports must be rows of {k} numbers, not {type(reports[i])} among others") from None
+        if block.ndim != 2 or block.shape[1] != k:
+            raise ValueError(f"reports must be rows of length k={k}, not of shape {block.shape[1:]}")
+        counts += support(block).sum(axis=0, dtype=np.int64)
+    return Tally(protocol, counts, len(reports))
+
+
+def row_length(reports: Any) -> int:
+    """Return the length of the first row: the domain size, where a signature does not say it."""
+    shape = np.shape(reports[0])
+    if len(shape) != 1:
+        raise ValueError(f"reports must be rows, one entry a value, not of shape {shape}")
+    return int(shape[0])
+
+
+def zeros_and_ones(block: Vector) -> NDArray[Any]:
+    """Return a block of rows of 0 and 1 as integers."""
+    ones = block == 1
+    if not (ones | (block == 0)).all():
+        raise ValueError(f"reports must be rows of 0 and 1, not {block[~(ones | (block == 0))][0]!r}")
+    return ones
+
+
+def normalised(tally: Tally) -> Vector:
+    """Return the paper's default estimate: clipped at 0 and divided by the sum."""
+    return np.array(tally.protocol.estimate(tally).norm())
+
+
+def updated(tally: Tally, channel: Channel, nb_iter: Any, tol: Any, err_func: Any) -> Vector:
+    """Return the iterative Bayesian update on the counts, with the channel's matrix scaled to rows that add up to 1."""
+    iterations, tolerance, error = iteration(nb_iter, tol, err_func)
+    k, p, q = len(tally.counts), float(channel.p), float(channel.q)
+    matrix = (np.full((k, k), q) + (p - q) * np.eye(k)) / (p + (k - 1) * q)
+    total = tally.counts.sum()
+    observed = tally.counts / total if total else np.full(k, 1 / k)
+    return postprocess.ibu(matrix, observed, iterations, tolerance, error)
+
+
+def iteration(nb_iter: Any, tol: Any, err_func: Any) -> tuple[int, float, str]:
+    """Return the parameters of an iteration, checked."""
+    tolerance = _check.budget("tol", tol)
+    return _check.Integer(1, 2**62)("nb_iter", nb_iter), tolerance, _check.choice("err_func", err_func, tuple(postprocess.ERRORS))

@@ -1,0 +1,120 @@
+"""ChaCha20 (RFC 8439): random bytes as a pure function of key, nonce and block number.
+
+The block counter and the nonce of the RFC are 128 bits together; here the low half is a 64-bit block number and the high
+half a 64-bit nonce. Nonce 0 is the main stream, addressed in bytes. A draw at byte address A that its own bytes do not settle
+reads on in nonce A + 1: addresses are distinct, so no two draws ever share a byte, whatever the order they are made in.
+"""
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import uint32, uint64
+from numba.core import types
+from numba.extending import intrinsic
+
+from .jit import jit
+
+LANES = 8  # blocks computed side by side: one 256-bit vector holds a word of each
+FILL = 64 * LANES  # bytes; fill() writes whole multiples
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _permute(typing_context: Any, state: Any, out: Any) -> Any:
+    """Run the twenty rounds on the (16, LANES) array ``state`` and add the input, into ``out``."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        vector = ir.VectorType(ir.IntType(32), LANES)
+        index = ir.IntType(64)
+
+        def rows(position: int) -> Any:
+            array = context.make_array(signature.args[position])(context, builder, arguments[position])
+            return builder.bitcast(array.data, vector.as_pointer())
+
+        def row(pointer: Any, i: int) -> Any:
+            return builder.gep(pointer, [index(i)])
+
+        source, target = rows(0), rows(1)
+        initial = [builder.load(row(source, i), align=4) for i in range(16)]
+        before, loop, after = builder.block, builder.append_basic_block("rounds"), builder.append_basic_block("rounded")
+        builder.branch(loop)
+        builder.position_at_end(loop)
+        turn = builder.phi(index)
+        turn.add_incoming(index(0), before)
+        x = [builder.phi(vector) for _ in range(16)]
+        for value, start in zip(x, initial, strict=True):
+            value.add_incoming(start, before)
+        carried = list(x)
+
+        def quarter_round(a: int, b: int, c: int, d: int) -> None:
+            for i, j, m, bits in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+                x[i] = builder.add(x[i], x[j])
+                mixed = builder.xor(x[m], x[i])
+                left = builder.shl(mixed, ir.Constant(vector, [bits] * LANES))
+                right = builder.lshr(mixed, ir.Constant(vector, [32 - bits] * LANES))
+                x[m] = builder.or_(left, right)
+
+        for diagonal in (0, 1):
+            for i in range(4):
+                quarter_round(i, *(4 * r + (i + diagonal * r) % 4 for r in (1, 2, 3)))
+        for value, end in zip(carried, x, strict=True):
+            value.add_incoming(end, loop)
+        following = builder.add(turn, index(1))
+        turn.add_incoming(following, loop)
+        builder.cbranch(builder.icmp_unsigned("<", following, index(10)), loop, after)
+        builder.position_at_end(after)
+        for i in range(16):
+            builder.store(builder.add(x[i], initial[i]), row(target, i), align=4)
+        return context.get_dummy_value()
+
+    return types.void(state, out), codegen
+
+
+@jit
+def fill(key, nonce, block, out):  # type: ignore[no-untyped-def]
+    """Write the key stream from ``block`` on into ``out`` (uint32, a multiple of FILL bytes)."""
+    state = np.empty((16, LANES), np.uint32)
+    mixed = np.empty((16, LANES), np.uint32)
+    for lane in range(LANES):
+        state[0, lane] = uint32(0x61707865)
+        state[1, lane] = uint32(0x3320646E)
+        state[2, lane] = uint32(0x79622D32)
+        state[3, lane] = uint32(0x6B206574)
+        for i in range(8):
+            state[4 + i, lane] = key[i]
+        state[14, lane] = uint32(nonce)
+        state[15, lane] = uint32(uint64(nonce) >> uint64(32))
+    for first in range(0, out.size // 16, LANES):
+        for lane in range(LANES):
+            counter = uint64(block) + uint64(first) + uint64(lane)
+            state[12, lane] = uint32(counter)
+            state[13, lane] = uint32(counter >> uint64(32))
+        _permute(state, mixed)
+        for lane in range(LANES):
+            for i in range(16):
+                out[(first + lane) * 16 + i] = mixed[i, lane]
+
+
+@jit
+def read(key, address, size, buffer):  # type: ignore[no-untyped-def]
+    """Put ``size`` bytes of the main stream from byte ``address`` on into ``buffer`` (uint64) and return where they start."""
+    skipped = uint64(address) & uint64(63)
+    words = (uint64(size) + skipped + uint64(FILL - 1)) // uint64(FILL) * uint64(FILL // 8)
+    fill(key, uint64(0), uint64(address) >> uint64(6), buffer[: np.int64(words)].view(np.uint32))
+    return np.int64(skipped)
+
+
+@jit
+def read_on(key, address, index, buffer):  # type: ignore[no-untyped-def]
+    """Return 64-bit word ``index`` of the draw at ``address``; indexes are to be asked for as 0, 1, 2, … (``buffer``: FILL bytes)."""
+    place = index % (FILL // 8)
+    if place == 0:
+        fill(key, uint64(address) + uint64(1), uint64(index // 8), buffer.view(np.uint32))
+    return buffer[place]
+
+
+@jit
+def buffers(stride):  # type: ignore[no-untyped-def]
+    """Return how many users of ``stride`` bytes to read at a time, a buffer for them and one for reading on."""
+    users = max(np.int64(1), np.int64(16384) // stride)
+    return users, np.empty((users * stride + 64 + FILL) // 8, np.uint64), np.empty(FILL // 8, np.uint64)

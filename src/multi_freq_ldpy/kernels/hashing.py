@@ -1,0 +1,71 @@
+"""Local hashing: a seed for one of P(P − 1) affine hash functions, and the randomized bucket of the user's value.
+
+bucket(x) = ⌊g·((a·x + s) mod P)/P⌋ with a = 1 + seed div P, s = seed mod P. Bucket y is the window ⌈yP/g⌉ … ⌈(y + 1)P/g⌉ − 1 of
+residues, and going from x to x + 1 adds a modulo P: counting needs no hashing and no division.
+"""
+
+import numpy as np
+from numba import uint64
+
+from .chacha import buffers, read, read_on
+from .jit import jit
+from .symbols import offset
+
+STRIDE = 16  # bytes a user owns: a word for the seed, a word for the symbol
+LANES = 128  # reports counted side by side
+
+
+@jit
+def bucket(x, seed, prime, g):  # type: ignore[no-untyped-def]
+    """Return the bucket of x; a·x + s and g·residue stay below 2⁶⁴ because P < 2³²."""
+    residue = ((uint64(1) + seed // prime) * uint64(x) + seed % prime) % prime
+    return g * residue // prime
+
+
+@jit
+def randomize(key, first, values, prime, g, t, q, seeds, symbols):  # type: ignore[no-untyped-def]
+    """Randomize users ``first``, ``first`` + 1, … into ``seeds`` and ``symbols`` (both uint64)."""
+    family = prime * (prime - uint64(1))
+    rejected = (uint64(0) - family) % family  # 2⁶⁴ modulo the number of hash functions
+    users, buffer, spare = buffers(STRIDE)
+    for low in range(0, values.size, users):
+        high = min(values.size, low + users)
+        address = (uint64(first) + uint64(low)) * uint64(STRIDE)
+        words = buffer[read(key, address, (high - low) * STRIDE, buffer) // 8 :]
+        for i in range(low, high):
+            word = words[2 * (i - low)]
+            index = 0
+            while word < rejected:
+                word = read_on(key, address + uint64(STRIDE * (i - low)), index, spare)
+                index += 1
+            seed = word % family
+            symbol = bucket(values[i], seed, prime, g) + offset(words[2 * (i - low) + 1], t, q)
+            seeds[i] = seed
+            symbols[i] = symbol - g if symbol >= g else symbol
+
+
+@jit
+def count(seeds, symbols, prime, g, lanes, counts):  # type: ignore[no-untyped-def]
+    """Add to ``counts`` how many reports support each value.
+
+    ``lanes`` is scratch space, (4, LANES) of an unsigned type that holds 2·P: all arithmetic below is done in that type.
+    """
+    word = lanes.dtype.type
+    modulus = word(prime)
+    residue, step, start, size = lanes[0], lanes[1], lanes[2], lanes[3]
+    for low in range(0, seeds.size, LANES):
+        size[:] = word(0)
+        for i in range(min(LANES, seeds.size - low)):
+            seed, symbol = seeds[low + i], symbols[low + i]
+            window = (symbol * prime + g - uint64(1)) // g
+            step[i] = word(uint64(1) + seed // prime)
+            residue[i] = word(seed % prime)
+            start[i] = word(window)
+            size[i] = word(((symbol + uint64(1)) * prime + g - uint64(1)) // g - window)
+        for x in range(counts.size):
+            supported = word(0)
+            for i in range(LANES):
+                supported = word(supported + word(word(residue[i] - start[i]) < size[i]))
+                following = word(residue[i] + step[i])
+                residue[i] = min(following, word(following - modulus))
+            counts[x] += np.int64(supported)

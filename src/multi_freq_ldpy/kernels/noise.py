@@ -1,0 +1,60 @@
+"""Discrete Laplace noise, P(x) ∝ e^(−s|x|) with s = m/2³², drawn exactly (Canonne, Kamath and Steinke 2020).
+
+Only uniform integers and comparisons: e^(−γ) is the probability that the first failure in a run of Bernoulli(γ/1),
+Bernoulli(γ/2), … comes at an odd place.
+"""
+
+import numpy as np
+from numba import uint32, uint64
+
+from .chacha import FILL, read_on
+from .jit import jit
+from .subsets import below
+
+LIMIT = 2**31 - 1  # reports are int32 and saturate
+
+
+@jit
+def exponential_coin(key, address, index, gamma, spare):  # type: ignore[no-untyped-def]
+    """Toss a coin of probability e^(−gamma/2³²), gamma ≤ 2³²; return it and the index of the next unread word."""
+    run = 1
+    while True:
+        choice = np.int64(run)
+        low = uint64(0)
+        while choice == run:
+            word = read_on(key, address, index, spare)
+            index += 1
+            choice = below(uint32(word >> uint64(32)), run)
+            low = word & uint64(0xFFFFFFFF)
+        if choice != 0 or low >= gamma:
+            return run % 2 == 1, index
+        run += 1
+
+
+@jit
+def randomize(key, first, values, m, out):  # type: ignore[no-untyped-def]
+    """Write one-hot rows plus noise for users ``first``, ``first`` + 1, …; all that a user draws is read on at its number."""
+    spare = np.empty(FILL // 8, np.uint64)
+    one = uint64(2**32)
+    for i in range(values.size):
+        address = uint64(first) + uint64(i)
+        index = 0
+        for v in range(out.shape[1]):
+            while True:
+                word = read_on(key, address, index, spare)
+                index += 1
+                whole = word >> uint64(32)
+                accepted, index = exponential_coin(key, address, index, whole, spare)
+                if not accepted:
+                    continue
+                more = True
+                while more:
+                    more, index = exponential_coin(key, address, index, one, spare)
+                    if more:
+                        whole += one
+                size = np.int64(min(whole // m, uint64(LIMIT)))
+                negative = word & uint64(1)
+                if not (negative and size == 0):
+                    break
+            noisy = np.int64(v == values[i]) + (-size if negative else size)
+            out[i, v] = max(-LIMIT, min(LIMIT, noisy))

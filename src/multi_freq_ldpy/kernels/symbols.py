@@ -1,0 +1,44 @@
+"""A symbol out of m, kept with probability T/2⁶⁴ and replaced by each of the others with probability Q/2⁶⁴.
+
+T + (m − 1)·Q = 2⁶⁴, so a 64-bit word r decides without rejection: r < T keeps, otherwise (r − T) div Q counts the others. The
+noise is an offset modulo m. Only the high half of the word is read unless the outcome depends on the low one.
+"""
+
+import numpy as np
+from numba import uint64
+
+from .chacha import buffers, read, read_on
+from .jit import jit
+
+
+@jit
+def offset(word, t, q):  # type: ignore[no-untyped-def]
+    """Return what the word adds to the symbol: 0 keeps it."""
+    if word < t:
+        return uint64(0)
+    return uint64(1) + (word - t) // q
+
+
+@jit
+def settled(high, t, q):  # type: ignore[no-untyped-def]
+    """Tell whether all words with this high half have the same offset."""
+    last = high | uint64(0xFFFFFFFF)
+    if last < t or high < t:
+        return last < t
+    return (last - t) - (high - t) // q * q < q
+
+
+@jit
+def randomize(key, first, values, m, t, q, out):  # type: ignore[no-untyped-def]
+    """Randomize the symbols of users ``first``, ``first`` + 1, …; a user owns four bytes of the main stream."""
+    users, buffer, spare = buffers(4)
+    for low in range(0, values.size, users):
+        high = min(values.size, low + users)
+        address = (uint64(first) + uint64(low)) * uint64(4)
+        words = buffer.view(np.uint32)[read(key, address, (high - low) * 4, buffer) // 4 :]
+        for i in range(low, high):
+            word = uint64(words[i - low]) << uint64(32)
+            if not settled(word, t, q):
+                word |= read_on(key, address + uint64(4 * (i - low)), 0, spare) >> uint64(32)
+            symbol = uint64(values[i]) + offset(word, t, q)
+            out[i] = symbol - m if symbol >= m else symbol

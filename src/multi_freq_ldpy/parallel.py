@@ -1,0 +1,34 @@
+"""Threads over ranges of users. Kernels are serial and release the GIL; results never depend on how users are divided."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+GRAIN = 1 << 15
+"""Fewest users worth a thread of their own."""
+
+
+def threads() -> int:
+    """Return how many threads to use: ``MULTI_FREQ_LDPY_THREADS``, or the processors this process may run on."""
+    wanted = os.environ.get("MULTI_FREQ_LDPY_THREADS")
+    if wanted is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ValueError(f"MULTI_FREQ_LDPY_THREADS must be a positive integer, not {wanted!r}")
+    return int(wanted)
+
+
+def ranges(n: int, job: Callable[[int, int], object], grain: int = GRAIN) -> None:
+    """Call ``job(low, high)`` on ranges that cover ``range(n)``, side by side where n is large.
+
+    The pool lives for one call, so there is nothing for a fork to break.
+    """
+    parts = min(threads(), n // grain)
+    if parts < 2:
+        job(0, n)
+        return
+    edges = [n * i // parts for i in range(parts + 1)]
+    with ThreadPoolExecutor(parts) as pool:
+        for done in [pool.submit(job, low, high) for low, high in zip(edges, edges[1:], strict=False)]:
+            done.result()

@@ -1,0 +1,107 @@
+"""From raw estimates to distributions. Each loses the unbiasedness and the error that the raw estimate carries."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from .protocol import Protocol
+
+Vector = NDArray[np.float64]
+
+ERRORS: dict[str, Callable[[Vector], float]] = {
+    "max_abs": lambda change: float(np.abs(change).max()),
+    "mse": lambda change: float(np.square(change).mean()),
+    "mae": lambda change: float(np.abs(change).mean()),
+    "max_squared": lambda change: float(np.square(change).max()),
+}
+
+
+def norm(frequencies: Vector) -> Vector:
+    """Clip at 0 and divide by the sum; uniform where everything is clipped.
+
+    >>> norm(np.array([0.5, 0.75, -0.25]))
+    array([0.4, 0.6, 0. ])
+    """
+    clipped = np.clip(frequencies, 0.0, None)
+    total = clipped.sum()
+    return clipped / total if total > 0 else np.full(clipped.shape, 1 / clipped.size)
+
+
+def norm_sub(frequencies: Vector) -> Vector:
+    """Return the nearest distribution (Euclidean projection on the simplex): subtract a constant, clip at 0.
+
+    >>> norm_sub(np.array([0.5, 0.75, -0.25]))
+    array([0.375, 0.625, 0.   ])
+    """
+    descending = np.sort(frequencies)[::-1]
+    excess = (np.cumsum(descending) - 1) / np.arange(1, descending.size + 1)
+    kept = np.flatnonzero(descending > excess)
+    if not kept.size:  # only where a frequency is NaN
+        return np.full(frequencies.shape, 1 / frequencies.size)
+    return np.clip(frequencies - excess[kept[-1]], 0.0, None)
+
+
+def mle(counts: NDArray[Any], n: int, p: float, q: float) -> Vector:
+    """Return the maximum-likelihood distribution for symbols kept with p and replaced by each other one with q.
+
+    The t smallest shares get 0, t the least number that leaves every kept one non-negative.
+
+    >>> mle(np.array([60, 30, 10]), 100, 0.6, 0.2)
+    array([0.83333333, 0.16666667, 0.        ])
+    """
+    share = np.asarray(counts, np.float64) / n
+    order = np.argsort(share, kind="stable")
+    ascending = share[order]
+    kept_sum = np.cumsum(ascending[::-1])[::-1]
+    t = int(np.argmax((1 - np.arange(share.size) * q) * ascending >= q * kept_sum))
+    result = np.zeros(share.size)
+    result[order[t:]] = ((1 - t * q) * ascending[t:] / kept_sum[t] - q) / (p - q)
+    return result
+
+
+def ibu(matrix: NDArray[Any], observed: Vector, iterations: int, tol: float, error: str) -> Vector:
+    """Iterate the Bayesian update of a distribution given what was observed through ``matrix[input, output]``."""
+    estimate = np.full(len(matrix), 1 / len(matrix))
+    for _ in range(iterations):
+        expected = estimate @ matrix
+        ratio = np.divide(observed, expected, out=np.zeros_like(expected), where=expected > 0)
+        previous, estimate = estimate, estimate * (matrix @ ratio)
+        if ERRORS[error](estimate - previous) < tol:
+            break
+    return estimate
+
+
+def em(protocol: "Protocol", reports: NDArray[Any], ratio: float, iterations: int, tol: float) -> Vector:
+    """Maximise the likelihood of the reports: each is ``ratio`` times likelier for the values it supports than for the others.
+
+    Equal reports are taken together; which values they support is worked out in slices where it does not fit in memory.
+    """
+    k = protocol.k
+    estimate = np.full(k, 1 / k)
+    if not len(reports):
+        return estimate
+    rows = np.ascontiguousarray(reports).view(np.dtype((np.void, protocol.report_bytes))).reshape(-1)
+    _, first, weight = np.unique(rows, return_index=True, return_counts=True)
+    distinct, share = reports[first], weight / len(reports)
+    step = max(1, 2**25 // k)
+
+    def supports(i: int) -> NDArray[Any]:
+        return protocol._supports(distinct[i : i + step]).astype(np.float64)
+
+    slices = range(0, len(distinct), step)
+    kept = {0: supports(0)} if len(slices) == 1 else {}
+    for _ in range(iterations):
+        posterior, plain = np.zeros(k), 0.0
+        for i in slices:
+            matrix = kept[i] if i in kept else supports(i)
+            likelihood = share[i : i + step] / (1 + (ratio - 1) * (matrix @ estimate))
+            posterior += likelihood @ matrix
+            plain += likelihood.sum()
+        previous, estimate = estimate, estimate * (plain + (ratio - 1) * posterior)
+        estimate /= estimate.sum()
+        if np.abs(estimate - previous).max() < tol:
+            break
+    return estimate

@@ -1,0 +1,1 @@
+"""The protocols for one attribute, a family a file."""

@@ -1,0 +1,91 @@
+"""Generalized randomized response."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import exact
+from ..channel import Channel
+from ..protocol import OneShot
+from ..randomness import Rng, Source, as_generator
+
+
+def symbol_dtype(m: int) -> np.dtype[Any]:
+    """Return the smallest unsigned integer type for 0, …, m − 1, little endian."""
+    return np.dtype(np.min_scalar_type(m - 1)).newbyteorder("<")
+
+
+@dataclass(frozen=True)
+class GRR(OneShot):
+    """Generalized randomized response: a report is a value, the user's own or one of the others.
+
+    p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1). The smallest report and the least work; choose it for small domains, k < 3e^ε + 2, where
+    it also has the least variance.
+
+    Kairouz, Bonawitz and Ramage, "Discrete distribution estimation under local privacy", ICML 2016.
+
+    >>> protocol = GRR(4, epsilon=1.0)
+    >>> protocol.randomize([0, 1, 2, 3], rng=1)
+    array([0, 1, 2, 3], dtype=uint8)
+    >>> protocol.channel.p, round(protocol.privacy.report, 9)
+    (0.4753668864186717, 1.0)
+    """
+
+    @cached_property
+    def weights(self) -> tuple[int, int]:
+        """The probabilities of the own and of each other value, times 2⁶⁴."""
+        return exact.symbol_weights(self.k, self.epsilon)
+
+    @cached_property
+    def moments(self) -> Channel:
+        """The channel in exact fractions."""
+        own, other = (Fraction(w, exact.WORD) for w in self.weights)
+        return Channel(own, other, own_other=Fraction(0), others=Fraction(0))
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest ratio of probabilities of a report between two values, exactly."""
+        return Fraction(*self.weights)
+
+    @cached_property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer type."""
+        return symbol_dtype(self.k)
+
+    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+        from ..kernels import symbols
+
+        own, other = map(np.uint64, self.weights)
+        symbols.randomize(source.key, source.first, values, np.uint64(self.k), own, other, out)
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        return reports >= self.k
+
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return 1 for the reported value and 0 for the others, shape (n, k)."""
+        return (reports[:, np.newaxis] == np.arange(self.k)).astype(np.uint8)
+
+    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        return np.bincount(reports, minlength=self.k)
+
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
+        super()._check_counts(counts, n)
+        if int(counts.sum()) != n:
+            raise ValueError(f"counts must add up to n={n}, one report a user, not to {counts.sum()}")
+
+    def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+        # With probability p − q the own value for certain, otherwise one of all k alike
+        generator = as_generator(rng)
+        kept = generator.binomial(counts, float(self.moments.p - self.moments.q))
+        return kept + generator.multinomial(int((counts - kept).sum()), np.full(self.k, 1 / self.k))
+
+    def law(self, value: int) -> dict[bytes, Fraction]:
+        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        value = self._check_law(value, self.k)
+        own, other = (Fraction(w, exact.WORD) for w in self.weights)
+        reports = np.arange(self.k, dtype=self.report_dtype)
+        return {report.tobytes(): own if report == value else other for report in reports}

@@ -1,0 +1,112 @@
+"""Subset selection."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from math import comb, floor, isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import exact
+from ..channel import Channel
+from ..protocol import OneShot
+from ..randomness import Source
+from .unary import bits_dtype, count_bits, padded, unpack
+
+
+@dataclass(frozen=True)
+class SS(OneShot):
+    """Subset selection: a report is a set of ω of the k values, likelier if it holds the user's own.
+
+    p = ωe^ε/(ωe^ε + k − ω), q = ω(e^ε(ω − 1) + k − ω)/((k − 1)(ωe^ε + k − ω)). No ε-LDP protocol with a linear estimator has less variance;
+    choose it when k bits a report are affordable. The set is sent as packed bits: there is no order that could tell the value.
+
+    Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy", IEEE Transactions on
+    Information Theory 2018.
+
+    >>> protocol = SS(10, epsilon=1.0)
+    >>> protocol.omega, protocol.report_bytes
+    (3, 2)
+    >>> protocol.contributions(protocol.randomize([4], rng=2))
+    array([[1, 0, 0, 0, 1, 0, 0, 1, 0, 0]], dtype=uint8)
+    """
+
+    @cached_property
+    def omega(self) -> int:
+        """The size of a set: the integer that minimises (ωe^ε + k − ω)²/(ω(k − ω)), one of the two next to k/(e^ε + 1)."""
+        e = sum(exact.exp(Fraction(self.epsilon))) / 2
+        near = floor(self.k / (e + 1))
+        candidates = {min(max(w, 1), self.k - 1) for w in (near, near + 1)}
+        return min(candidates, key=lambda w: ((w * e + self.k - w) ** 2 / (w * (self.k - w)), w))
+
+    @cached_property
+    def weight(self) -> int:
+        """The probability that the set holds the own value, times 2⁶⁴, rounded down."""
+        below, _ = exact.exp(Fraction(self.epsilon))
+        own = min(exact.WORD - 1, floor(exact.WORD * self.omega * below / (self.omega * below + self.k - self.omega)))
+        if own * self.k <= exact.WORD * self.omega:
+            raise exact.too_small(self.epsilon, self.k)
+        return own
+
+    @cached_property
+    def moments(self) -> Channel:
+        """The channel in exact fractions."""
+        k, w, p = self.k, self.omega, Fraction(self.weight, exact.WORD)
+        q = (p * (w - 1) + (1 - p) * w) / (k - 1)
+        pairs = (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / ((k - 1) * (k - 2)) if k > 2 else Fraction(0)
+        return Channel(p, q, own_other=p * (w - 1) / (k - 1), others=pairs)
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest ratio of probabilities of a report between two values, exactly."""
+        return Fraction(self.weight * (self.k - self.omega), (exact.WORD - self.weight) * self.omega)
+
+    @cached_property
+    def report_dtype(self) -> np.dtype[Any]:
+        """Packed bits, little bit order."""
+        return bits_dtype(self.k)
+
+    @cached_property
+    def _draw(self) -> tuple[Any, ...]:
+        """The table for the other values, which mostly holds too few, and how many corrections to provide for."""
+        from ..kernels import bits
+
+        fewer = min(self.omega, 2 * isqrt(self.omega) + 1)
+        return *bits.table(exact.WORD * (self.omega - fewer) // self.k), 2 * fewer + 4
+
+    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+        from ..kernels import subsets
+
+        own = np.uint64(self.weight)
+        subsets.randomize(source.key, source.first, values, self.k, self.omega, own, *self._draw, out)
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        step = max(1, 2**24 // self.k)
+        parts = (reports[i : i + step] for i in range(0, len(reports), step))
+        sizes = [unpack(part, self.k).sum(axis=1, dtype=np.int64) for part in parts]
+        return padded(reports, self.k) | (np.concatenate(sizes) != self.omega)
+
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return 1 for the values in the set and 0 for the others, shape (n, k)."""
+        return unpack(reports, self.k)
+
+    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        return count_bits(reports, self.k)
+
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
+        super()._check_counts(counts, n)
+        if int(counts.sum()) != self.omega * int(n):
+            raise ValueError(f"counts must add up to omega·n = {self.omega * int(n)}, not to {counts.sum()}")
+
+    def law(self, value: int) -> dict[bytes, Fraction]:
+        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        value = self._check_law(value, comb(self.k, self.omega))
+        p = Fraction(self.weight, exact.WORD)
+        inside, outside = p / comb(self.k - 1, self.omega - 1), (1 - p) / comb(self.k - 1, self.omega)
+        return {
+            sum(1 << v for v in chosen).to_bytes(self.report_bytes, "little"): inside if value in chosen else outside
+            for chosen in combinations(range(self.k), self.omega)
+        }

@@ -1,0 +1,80 @@
+"""Histogram encoding as functions: integer noise on the device; the server thresholds it (``use_thresh``) or adds it up.
+
+On integers the best threshold is 1, and the bits "entry ≥ 1" are those of symmetric unary encoding: kept with e^s/(e^s + 1).
+
+>>> reports = [HE_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
+>>> HE_Aggregator(reports, k=3, epsilon=2.0).round(1)
+array([0.2, 0.6, 0.2])
+"""
+
+from collections.abc import Sequence
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from ..channel import Channel
+from ..functions import Vector, ahead, normalised, some, tally_rows, updated, value_of
+from ..postprocess import norm
+from ..protocols.histogram import SHE, UNIT
+from ..randomness import Rng
+from ..tally import Tally
+
+
+def _unpack(protocol: SHE, reports: Any) -> Sequence[Vector]:
+    return list(reports.astype(np.float64))
+
+
+def _integers(block: Vector) -> Any:
+    whole = np.rint(block)
+    if not (whole == block).all() or (np.abs(block) >= 2**31).any():
+        raise ValueError("reports must be rows of integers, as HE_Client makes them: others may tell the value")
+    return whole.astype(np.int64)
+
+
+def _passing(block: Vector) -> Any:
+    return _integers(block) >= 1
+
+
+def _tally(reports: Any, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Channel]:
+    protocol = ahead(SHE, _unpack, k, epsilon).protocol
+    assert isinstance(protocol, SHE)
+    kept = 1 / (1 + exp(-protocol.weight / UNIT))
+    channel = Channel(kept, 1 - kept) if use_thresh else protocol.channel
+    return tally_rows(protocol, some(reports), _passing if use_thresh else _integers), channel
+
+
+def HE_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Vector:
+    """Return the one-hot vector of one user plus noise, integers as floats."""
+    drawn = ahead(SHE, _unpack, k, epsilon)
+    value = value_of(input_data, k)
+    if rng is not None:
+        return np.array(drawn.protocol.randomize(value, rng), np.float64)
+    row: Vector = drawn.next().copy()  # a view would show the noise of other users
+    row[0], row[value] = row[value], row[0]
+    return row
+
+
+def HE_Aggregator_MI(reports: Any, k: int, epsilon: float, use_thresh: bool = True) -> Vector:
+    """Return the estimated frequencies, clipped at 0 and normalised."""
+    tally, channel = _tally(reports, k, epsilon, use_thresh)
+    return norm(channel.estimate(tally.counts, tally.n)) if use_thresh else normalised(tally)
+
+
+def HE_Aggregator_IBU(
+    reports: Any,
+    k: int,
+    epsilon: float,
+    use_thresh: bool = True,
+    nb_iter: int = 10000,
+    tol: float = 1e-12,
+    err_func: str = "max_abs",
+) -> Vector:
+    """Return the estimated frequencies by iterative Bayesian update, which needs thresholds."""
+    if not use_thresh:
+        raise ValueError(f"use_thresh must be true for the Bayesian update, not {use_thresh!r}")
+    tally, channel = _tally(reports, k, epsilon, use_thresh)
+    return updated(tally, channel, nb_iter, tol, err_func)
+
+
+HE_Aggregator = HE_Aggregator_MI

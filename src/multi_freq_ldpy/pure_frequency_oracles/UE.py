@@ -1,0 +1,65 @@
+"""Unary encoding as functions: optimized (OUE) or, with ``optimal=False``, symmetric (SUE).
+
+>>> reports = [UE_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
+>>> UE_Aggregator(reports, epsilon=2.0).round(1)
+array([0.2, 0.6, 0.2])
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..functions import Ahead, Vector, ahead, normalised, packed, row_length, some, tally_rows, updated, value_of, zeros_and_ones
+from ..protocols.unary import OUE, SUE, UnaryEncoding, unpack
+from ..randomness import Rng
+from ..tally import Tally
+
+
+def _unpack(protocol: UnaryEncoding, reports: Any) -> Sequence[Vector]:
+    return list(unpack(reports, protocol.k).astype(np.float64))
+
+
+def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
+    return ahead(OUE if optimal else SUE, _unpack, k, epsilon)
+
+
+def _tally(reports: Any, k: int | None, epsilon: float, optimal: bool) -> Tally:
+    reports = some(reports)
+    protocol = _drawn(row_length(reports) if k is None else k, epsilon, optimal).protocol
+    if k is not None and packed(protocol, reports):
+        return protocol.tally(reports)
+    return tally_rows(protocol, reports, zeros_and_ones)
+
+
+def UE_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> Vector:
+    """Return the randomized unary vector of one user, k zeros and ones."""
+    drawn = _drawn(k, epsilon, optimal)
+    value = value_of(input_data, k)
+    if rng is not None:
+        return unpack(drawn.protocol.randomize([value], rng), k)[0].astype(np.float64)
+    row: Vector = drawn.next().copy()  # a view would show the noise of other users
+    row[0], row[value] = row[value], row[0]
+    return row
+
+
+def UE_Aggregator_MI(reports: Any, epsilon: float, optimal: bool = True, *, k: int | None = None) -> Vector:
+    """Return the estimated frequencies, clipped at 0 and normalised; packed reports need ``k``."""
+    return normalised(_tally(reports, k, epsilon, optimal))
+
+
+def UE_Aggregator_IBU(
+    reports: Any,
+    k: int,
+    epsilon: float,
+    optimal: bool = True,
+    nb_iter: int = 10000,
+    tol: float = 1e-12,
+    err_func: str = "max_abs",
+) -> Vector:
+    """Return the estimated frequencies by iterative Bayesian update."""
+    tally = _tally(reports, k, epsilon, optimal)
+    return updated(tally, tally.protocol.channel, nb_iter, tol, err_func)
+
+
+UE_Aggregator = UE_Aggregator_MI

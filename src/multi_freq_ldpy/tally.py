@@ -1,0 +1,111 @@
+"""What was counted, by whom it was counted, and nothing else: tallies of disjoint users add exactly."""
+
+import json
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check
+
+if TYPE_CHECKING:
+    from .protocol import Protocol
+
+MAGIC = b"MFLT"
+VERSION = 1
+_HEADER = struct.Struct("<4sBIQQ")  # magic, version, length of the spec, users, entries of n
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts of reports made by one protocol.
+
+    ``counts`` has an entry a value, ``n`` is how many reports it was counted from (a number, or an entry a value where not
+    every report speaks of every value), ``users`` how many users made them. ``a + b`` is the tally of both, for *disjoint* users.
+
+    >>> from multi_freq_ldpy import GRR
+    >>> protocol = GRR(3, epsilon=1.0)
+    >>> tally = protocol.tally([0, 2, 2]) + protocol.tally([1])
+    >>> tally.counts, tally.n
+    (array([1, 1, 2]), 4)
+    >>> Tally.from_bytes(tally.to_bytes()) == tally
+    True
+    """
+
+    protocol: "Protocol"
+    counts: NDArray[np.int64]
+    n: int | NDArray[np.int64]
+    users: int = -1
+
+    def __post_init__(self) -> None:
+        counts = _check.integers("counts", self.counts, -(2**62), 2**62, what="a count").copy()
+        n = _check.integers("n", self.n, 0, 2**62, what="a number of reports").copy()
+        if n.ndim and n.shape != counts.shape:
+            raise ValueError(f"n must be a number or have the shape of counts, {counts.shape}, not {n.shape}")
+        users = _check.Integer(-1, 2**62)("users", self.users)
+        if users < 0:
+            if n.ndim:
+                raise ValueError("users must be given where n has an entry for each value")
+            users = int(n)
+        self.protocol._check_counts(counts, n)
+        if (n > users).any():
+            raise ValueError(f"n must not exceed users={users}, not {self.n!r}")
+        counts.flags.writeable = n.flags.writeable = False
+        for name, value in (("counts", counts), ("n", n if n.ndim else int(n)), ("users", users)):
+            object.__setattr__(self, name, value)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if other.protocol != self.protocol:
+            raise ValueError(f"tallies of different protocols do not add: {self.protocol!r} and {other.protocol!r}")
+        return Tally(self.protocol, self.counts + other.counts, self.n + other.n, self.users + other.users)
+
+    def __radd__(self, other: object) -> "Tally":
+        """Let ``sum(tallies)`` work."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        same = self.protocol == other.protocol and self.users == other.users
+        return same and np.array_equal(self.counts, other.counts) and np.array_equal(self.n, other.n)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """Return the tally with its protocol's spec, little endian, versioned."""
+        from . import registry
+
+        spec = json.dumps(registry.to_spec(self.protocol), sort_keys=True).encode()
+        n = np.atleast_1d(self.n)
+        header = _HEADER.pack(MAGIC, VERSION, len(spec), self.users, n.size if np.ndim(self.n) else 0)
+        return header + spec + n.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Tally":
+        """Return the tally that ``to_bytes`` wrote; anything else is a ValueError."""
+        from . import registry
+
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"data must be bytes, not {data!r}")
+        data = bytes(data)
+        if len(data) < _HEADER.size or data[:4] != MAGIC:
+            raise ValueError(f"data is not a tally: it starts with {data[:8]!r}")
+        _, version, length, users, entries = _HEADER.unpack_from(data)
+        if version != VERSION:
+            raise ValueError(f"data is a tally of version {version}; this package reads version {VERSION}")
+        body = _HEADER.size + length
+        rest = len(data) - body
+        if rest < 0 or rest % 8 or users > 2**62 or max(entries, 1) * 8 > rest:
+            raise ValueError(f"data is not a whole tally: {len(data)} bytes")
+        try:
+            spec: Any = json.loads(data[_HEADER.size : body])
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"data is not a tally: its spec cannot be read ({error})") from None
+        numbers = np.frombuffer(data, "<i8", offset=body).astype(np.int64)
+        split = max(entries, 1)
+        n = numbers[:split] if entries else int(numbers[0])
+        return cls(registry.from_spec(spec), numbers[split:], n, users)
