@@ -1,15 +1,22 @@
 """Threads over ranges of users. Kernels are serial and release the GIL; results never depend on how users are divided."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 
-GRAIN = 1 << 15
+GRAIN = 1 << 13
 """Fewest users worth a thread of their own."""
+
+_wanted: ContextVar[int | None] = ContextVar("threads", default=None)
 
 
 def threads() -> int:
-    """Return how many threads to use: ``MULTI_FREQ_LDPY_THREADS``, or the processors this process may run on."""
+    """Return how many threads to use: what ``using`` says, else ``MULTI_FREQ_LDPY_THREADS``, else the available processors."""
+    inside = _wanted.get()
+    if inside is not None:
+        return inside
     wanted = os.environ.get("MULTI_FREQ_LDPY_THREADS")
     if wanted is None:
         affinity = getattr(os, "sched_getaffinity", None)
@@ -19,12 +26,22 @@ def threads() -> int:
     return int(wanted)
 
 
-def ranges(n: int, job: Callable[[int, int], object], grain: int = GRAIN) -> None:
+@contextmanager
+def using(n: int) -> Iterator[None]:
+    """Use n threads for large batches within the block."""
+    token = _wanted.set(n)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def ranges(n: int, job: Callable[[int, int], object]) -> None:
     """Call ``job(low, high)`` on ranges that cover ``range(n)``, side by side where n is large.
 
     The pool lives for one call, so there is nothing for a fork to break.
     """
-    parts = min(threads(), n // grain)
+    parts = min(threads(), n // GRAIN)
     if parts < 2:
         job(0, n)
         return
