@@ -63,7 +63,7 @@ class Channel:
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
-        own, other = (float(v) for v in self.spread)
+        own, other = (max(0.0, float(v)) for v in self.spread)
         f = np.asarray(f, np.float64)
         with np.errstate(divide="ignore"):
             result = (f * own + (1 - f) * other) / (np.asarray(n, np.float64) * float(self.p - self.q) ** 2)
@@ -89,6 +89,11 @@ class Channel:
         own_second = self.p2 + (m - 1) * (self.q2 + 2 * self.own_other + (m - 2) * self.others)
         other_second = m * (self.q2 + (m - 1) * self.others)
         return Channel(self.p + (m - 1) * self.q, m * self.q, own_second, other_second)
+
+    @property
+    def known_law(self) -> bool:
+        """Whether ``count_law`` knows the law of a count."""
+        return self.binary
 
     def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, NDArray[np.float64]]:
         """Return the law of a count as (smallest value, probabilities), negligible tails left out.

@@ -54,7 +54,7 @@ def limits(
     first = known[first]  # equal counts have equal limits
     sigma2 = variance(channel, every[first], users, of)
     found = normal_limits(x[first], sigma2, level)
-    if counts is not None:
+    if counts is not None and channel.known_law:
         scale = every[first] * float(channel.p - channel.q) ** 2
         count_variance = np.minimum(*(scale * every[first] * sigma2(f) for f in found.T))
         sampled = of == "population" or (users is not None and bool((every < users).any()))
@@ -67,6 +67,8 @@ def limits(
 def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float) -> Vector:
     """Return the limits of the frequencies that are kept, by bisection on either side of the best one."""
     best = np.clip(x, 0.0, 1.0)
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    reach = z * np.sqrt(sigma2(0.0) + 2 * sigma2(0.5) + sigma2(1.0))  # no kept f is further from the best one
 
     def kept(f: Vector) -> NDArray[np.bool_]:
         sigma = np.sqrt(sigma2(f))
@@ -75,17 +77,13 @@ def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float
             near, far = f / sigma, (1 - f) / sigma
         return (f == best) | (statistic <= _critical(near, far, level))
 
-    return np.stack([_bisect(kept, best, np.full_like(best, end)) for end in (0.0, 1.0)], axis=1)
-
-
-def _bisect(kept: Callable[[Vector], NDArray[np.bool_]], inside: Vector, outside: Vector) -> Vector:
-    """Return the last kept point on the way from ``inside`` to ``outside``."""
-    result = np.where(kept(outside), outside, inside)
+    outside = np.clip(np.stack((best - reach, best + reach)), 0.0, 1.0)
+    result = np.where(kept(outside), outside, best)
     step = outside - result
-    for _ in range(50):
+    for _ in range(30):
         step = step / 2
         result = np.where(kept(result + step), result + step, result)
-    return result
+    return result.T
 
 
 def _critical(near: Vector, far: Vector, level: float) -> Vector:
@@ -93,7 +91,7 @@ def _critical(near: Vector, far: Vector, level: float) -> Vector:
     table = _critical_table(level)
     last = table.shape[0] - 1
     z = NormalDist().inv_cdf((1 + level) / 2)
-    a, b = (np.clip(np.nan_to_num(d, nan=np.inf) / z * last, 0, last) for d in (near, far))
+    a, b = (np.clip(np.nan_to_num(d, nan=np.inf, posinf=np.inf) / z * last, 0, last) for d in (near, far))
     i, j = np.minimum(a.astype(np.int64), last - 1), np.minimum(b.astype(np.int64), last - 1)
     u, v = a - i, b - j
     low = table[i, j] * (1 - v) + table[i, j + 1] * v

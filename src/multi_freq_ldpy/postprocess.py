@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .protocol import Protocol
 
 Vector = NDArray[np.float64]
+SLICE = 2**25
 
 ERRORS: dict[str, Callable[[Vector], float]] = {
     "max_abs": lambda change: float(np.abs(change).max()),
@@ -86,7 +87,7 @@ def em(protocol: "Protocol", reports: NDArray[Any], ratio: float, iterations: in
     rows = np.ascontiguousarray(reports).view(np.dtype((np.void, protocol.report_bytes))).reshape(-1)
     _, first, weight = np.unique(rows, return_index=True, return_counts=True)
     distinct, share = reports[first], weight / len(reports)
-    step = max(1, 2**25 // k)
+    step = max(1, SLICE // k)
 
     def supports(i: int) -> NDArray[Any]:
         return protocol._supports(distinct[i : i + step]).astype(np.float64)

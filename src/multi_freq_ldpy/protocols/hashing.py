@@ -168,9 +168,12 @@ class OLH(LocalHashing):
 
     @cached_property
     def g(self) -> int:
-        """The number of symbols: the integer in [2, k] that minimises q(1 − q)/(p − q)², exactly."""
+        """The number of symbols: the integer in [2, P] that minimises q(1 − q)/(p − q)², exactly.
+
+        g = P is one bucket a residue, without collisions: what large budgets need where k is not a prime.
+        """
         e = sum(exact.exp(Fraction(self.epsilon))) / 2
-        prime, k = self.prime, self.k
+        prime = self.prime
 
         def cost(g: int, even: bool = False) -> Fraction:
             """Return the variance; if ``even``, a bound from below, as if all buckets had the same size."""
@@ -178,13 +181,13 @@ class OLH(LocalHashing):
             return (1 + pair * (e - 1)) * (e + g - 2 - pair * (e - 1)) / ((1 - pair) * (e - 1)) ** 2
 
         # The bound falls, then rises. Only where it is below the best variance found so far can a better g be.
-        low, high = 2, k
+        low, high = 2, prime
         while high - low > 2:
             middle = (low + high) // 2
             low, high = (low, middle + 1) if cost(middle, True) <= cost(middle + 1, True) else (middle, high)
         start = min(range(low, high + 1), key=lambda g: cost(g, True))
         best = (cost(start), start)
-        for candidates in (range(start - 1, 1, -1), range(start + 1, k + 1)):
+        for candidates in (range(start - 1, 1, -1), range(start + 1, prime + 1)):
             for g in candidates:
                 if cost(g, True) > best[0]:
                     break

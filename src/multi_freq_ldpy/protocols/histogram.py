@@ -36,6 +36,11 @@ class NoiseChannel(Channel):
 
     exponent: float = 0.0
 
+    @property
+    def known_law(self) -> bool:
+        """Whether ``count_law`` knows the law of a count."""
+        return True
+
     def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, NDArray[np.float64]]:
         """Return the law of a count as (smallest value, probabilities), negligible tails left out."""
         start, law = _noise_law(n, self.exponent)

@@ -1,0 +1,226 @@
+"""Deliberately wrong protocols: faults that published packages have had, each with the name of the law that rejects it."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import permutations
+from math import comb, exp, factorial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from multi_freq_ldpy import GRR, OLH, OUE, SHE, SS, SUE, Channel, Stream
+from multi_freq_ldpy.exact import WORD
+from multi_freq_ldpy.protocol import Protocol
+from multi_freq_ldpy.protocols.unary import unpack
+from multi_freq_ldpy.randomness import Source
+
+Values = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class OwnValueFirst(SS):
+    """A set sent as a list that starts with the user's value whenever it holds it. >>>"""
+
+    @cached_property
+    def report_dtype(self) -> np.dtype[Any]:
+        return np.dtype((np.uint8, (self.omega,)))
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        packed = np.empty((len(values), (self.k + 7) // 8), np.uint8)
+        super()._randomize(values, source, packed)
+        for i, (value, chosen) in enumerate(zip(values, unpack(packed, self.k), strict=True)):
+            held = np.flatnonzero(chosen).tolist()
+            out[i] = sorted(held, key=lambda x, v=value: (x != v, x))  # type: ignore[misc]
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        return (reports >= self.k).any(axis=1)
+
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        return (reports[:, :, None] == np.arange(self.k)).any(axis=1).astype(np.uint8)
+
+    def _count(self, reports: NDArray[Any]) -> Values:
+        return np.bincount(reports.reshape(-1), minlength=self.k)
+
+    def law(self, value: int) -> dict[bytes, Fraction]:
+        p, w = Fraction(self.weight, WORD), self.omega
+        law = {}
+        for order in permutations(range(self.k), w):
+            if value in order:
+                first = order[0] == value
+                chance = p / comb(self.k - 1, w - 1) / factorial(w - 1) if first else Fraction(0)
+            else:
+                chance = (1 - p) / comb(self.k - 1, w) / factorial(w)
+            law[bytes(order)] = chance
+        return {report: chance for report, chance in law.items() if chance}
+
+
+@dataclass(frozen=True)
+class OwnBitNotReset(OUE):
+    """The own bit is drawn on top of the noise: P(1|1) = p + (1 − p)q. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        noise = np.empty_like(out)
+        super()._randomize(values, source, out)
+        super()._randomize((values + 1) % self.k, source.skip(2**40), noise)
+        own = unpack(noise, self.k)[np.arange(len(values)), values]
+        out[np.arange(len(values)), values // 8] |= (own << (values % 8)).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class NeverClears(SUE):
+    """The own bit is always 1. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        super()._randomize(values, source, out)
+        out[np.arange(len(values)), values // 8] |= (1 << (values % 8)).astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class NeverClearsAndSaysSo(NeverClears):
+    """The same with its true law. >>>"""
+
+    @cached_property
+    def moments(self) -> Channel:
+        q = Fraction(self.weights[1], WORD)
+        return Channel(Fraction(1), q, own_other=q, others=q * q)
+
+    @property
+    def ratio(self) -> Fraction:
+        return super().ratio if self.moments.p < 1 else Fraction(*SUE(self.k, self.epsilon).weights) ** 2
+
+    def law(self, value: int) -> dict[bytes, Fraction]:
+        q, size = self.moments.q, self.report_bytes
+        numbers = [number for number in range(2**self.k) if number >> value & 1]
+        zeros = {number: self.k - number.bit_count() for number in numbers}
+        return {n.to_bytes(size, "little"): Fraction(q ** (self.k - 1 - z) * (1 - q) ** z) for n, z in zeros.items()}
+
+
+@dataclass(frozen=True)
+class LaplaceDoubles(SHE):
+    """Noise sent as floating-point numbers, whose grid certifies values. >>>"""
+
+    @cached_property
+    def report_dtype(self) -> np.dtype[Any]:
+        return np.dtype((np.float64, (self.k,)))
+
+
+@dataclass(frozen=True)
+class OtherBitsOffByOnePerCent(OUE):
+    """q is one per cent larger than said. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        from multi_freq_ldpy.kernels import bits
+
+        owned, fractions = bits.table(self.weights[1] * 101 // 100)
+        bits.randomize(source.key, source.first, values, self.k, np.uint64(self.weights[0]), owned, fractions, out)
+
+
+@dataclass(frozen=True)
+class LastValueDropped(OUE):
+    """Counting forgets the last value. >>>"""
+
+    def _count(self, reports: NDArray[Any]) -> Values:
+        counts = super()._count(reports).copy()
+        counts[-1] = 0
+        return counts
+
+
+@dataclass(frozen=True)
+class RngIgnored(GRR):
+    """Draws from a generator of its own. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        super()._randomize(values, Source.of(Stream(), self._label, len(values)), out)
+
+
+@dataclass(frozen=True)
+class SameNoiseForAll(GRR):
+    """Every user has the randomness of the first. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        for i in range(len(values)):
+            super()._randomize(values[i : i + 1], Source(source.key, 0), out[i : i + 1])
+
+
+@dataclass(frozen=True)
+class AnyReportWelcome(GRR):
+    """Counts reports that nobody can send. >>>"""
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.zeros(len(reports), np.bool_)
+
+
+@dataclass(frozen=True)
+class ThresholdFromDoubles(GRR):
+    """Weights computed in floating point and rounded to nearest: the ratio exceeds e^ε in the last bits. >>>"""
+
+    @cached_property
+    def weights(self) -> tuple[int, int]:
+        other = int(2.0**64 / (exp(self.epsilon) + self.k - 1))
+        return WORD - (self.k - 1) * other, other
+
+
+@dataclass(frozen=True)
+class IdealHash(OLH):
+    """Assumes that two values collide with probability 1/g. >>>"""
+
+    @cached_property
+    def moments(self) -> Channel:
+        own, other = (Fraction(w, WORD) for w in self.weights)
+        return Channel(own, other + (own - other) / self.g)
+
+
+@dataclass(frozen=True)
+class NoiseVarianceHalved(SHE):
+    """Says half of the variance it has. >>>"""
+
+    @cached_property
+    def channel(self) -> Channel:
+        right = SHE(self.k, self.epsilon).channel
+        noise = float(right.q2 or 0) / 2
+        return Channel(1.0, 0.0, 1 + noise, noise)
+
+
+@dataclass(frozen=True)
+class MoreThanItSays(GRR):
+    """Claims half of its loss. >>>"""
+
+    @property
+    def ratio(self) -> Fraction:
+        return Fraction(round(WORD * float(super().ratio) ** 0.5), WORD)
+
+
+@dataclass(frozen=True)
+class BiasedSet(SS):
+    """Fills the set up with the values that follow the own one instead of uniform ones. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        held = source.words(len(values), 1)[:, 0] < np.uint64(self.weight)
+        first = np.where(held, values, values + 1)[:, None]
+        rows = np.zeros((len(values), self.k), np.uint8)
+        np.put_along_axis(rows, (first + np.arange(self.omega)) % self.k, 1, axis=1)
+        out[:] = np.packbits(rows, axis=1, bitorder="little")
+
+
+FAULTS: list[tuple[Protocol, str]] = [
+    (OwnValueFirst(5, 0.5), "privacy"),
+    (OwnBitNotReset(4, 1.0), "fit"),
+    (OwnBitNotReset(40, 1.0), "unbiased"),
+    (NeverClears(4, 1.0), "fit"),
+    (NeverClears(40, 1.0), "unbiased"),
+    (NeverClearsAndSaysSo(3, 1.0), "privacy"),
+    (LaplaceDoubles(3, 1.0), "integers"),
+    (OtherBitsOffByOnePerCent(4, 1.0), "unbiased"),
+    (OtherBitsOffByOnePerCent(100, 1.0), "unbiased"),
+    (LastValueDropped(9, 1.0), "counting"),
+    (RngIgnored(4, 1.0), "randomness"),
+    (SameNoiseForAll(4, 1.0), "variance"),
+    (AnyReportWelcome(5, 1.0), "encoding"),
+    (ThresholdFromDoubles(3, 0.5), "privacy"),
+    (IdealHash(4, 1.0), "moments"),
+    (NoiseVarianceHalved(3, 1.0), "variance"),
+    (MoreThanItSays(3, 1.0), "privacy"),
+    (BiasedSet(7, 0.5), "fit"),
+]

@@ -1,0 +1,185 @@
+"""Slow, plain implementations in Python integers of what the kernels draw: the oracle they are compared with, bit for bit."""
+
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+from multi_freq_ldpy import GRR, SHE, SS
+from multi_freq_ldpy.protocols.hashing import LocalHashing
+from multi_freq_ldpy.protocols.unary import UnaryEncoding
+
+MASK = 2**32 - 1
+
+
+def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
+    """Return 64 bytes of the key stream (RFC 8439, section 2.3, with the counter and nonce words joined to 64 bits each)."""
+    start = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", key), *struct.unpack("<4I", struct.pack("<QQ", block, nonce))]
+    x = list(start)
+
+    def quarter_round(a: int, b: int, c: int, d: int) -> None:
+        for i, j, m, bits in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+            x[i] = (x[i] + x[j]) & MASK
+            mixed = x[m] ^ x[i]
+            x[m] = (mixed << bits | mixed >> (32 - bits)) & MASK
+
+    for _ in range(10):
+        for columns in ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)):
+            quarter_round(*columns)
+        for diagonals in ((0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)):
+            quarter_round(*diagonals)
+    return struct.pack("<16I", *((a + b) & MASK for a, b in zip(x, start, strict=True)))
+
+
+class Bytes:
+    """The main stream by byte address, and the words that a draw at an address reads on."""
+
+    def __init__(self, key: bytes) -> None:
+        self.key = key
+
+    def number(self, address: int, size: int) -> int:
+        first = address // 64
+        data = b"".join(chacha_block(self.key, 0, b) for b in range(first, (address + size - 1) // 64 + 1))
+        return int.from_bytes(data[address - 64 * first :][:size], "little")
+
+    def on(self, address: int) -> Iterator[int]:
+        block = 0
+        while True:
+            yield from struct.unpack("<8Q", chacha_block(self.key, address + 1, block))
+            block += 1
+
+
+def offset(word: int, t: int, q: int) -> int:
+    return 0 if word < t else 1 + (word - t) // q
+
+
+def grr(protocol: GRR, stream: Bytes, user: int, value: int) -> bytes:
+    t, q = protocol.weights
+    high = stream.number(4 * user, 4) << 32
+    word = high
+    if offset(high, t, q) != offset(high | MASK, t, q):
+        word |= next(stream.on(4 * user)) >> 32
+    return int((value + offset(word, t, q)) % protocol.k).to_bytes(protocol.report_bytes, "little")
+
+
+def byte(stream: Bytes, address: int, q: int) -> int:
+    """Draw eight bits of probability q/2⁶⁴ from the 16-bit word at ``address``."""
+    chance = [(q ** b.bit_count() * (2**64 - q) ** (8 - b.bit_count())) << 16 for b in range(256)]
+    word = stream.number(address, 2)
+    for b in range(256):
+        word -= chance[b] >> 512
+        if word < 0:
+            return b
+    words = stream.on(address)
+    while True:
+        b = next(words) >> 56
+        rest = chance[b] % 2**512
+        for i in reversed(range(8)):
+            drawn, digit = next(words), rest >> (64 * i) & (2**64 - 1)
+            if drawn < digit:
+                return b
+            if drawn > digit:
+                break
+
+
+def coin(stream: Bytes, address: int, p: int) -> bool:
+    """Decide with probability p/2⁶⁴ from the 16-bit word at ``address``."""
+    word, top = stream.number(address, 2), p >> 48
+    return word < top if word != top else next(stream.on(address)) >> 16 < p % 2**48
+
+
+def row(stream: Bytes, address: int, k: int, q: int) -> int:
+    width = (k + 7) // 8
+    return sum(byte(stream, address + 2 * c, q) << (8 * c) for c in range(width)) % 2**k
+
+
+def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> bytes:
+    p, q = protocol.weights
+    width = protocol.report_bytes
+    address = user * (2 * width + 2)
+    bits = row(stream, address, protocol.k, q) & ~(1 << value)
+    return (bits | coin(stream, address + 2 * width, p) << value).to_bytes(width, "little")
+
+
+def below(word: int, k: int) -> int | None:
+    """Return a uniform number below k from 32 bits, or None where the word has to be rejected."""
+    return None if word * k % 2**32 < 2**32 % k else word * k >> 32
+
+
+def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
+    k, width = protocol.k, protocol.report_bytes
+    corrections = protocol._draw[2]
+    head = -(-(2 * width + 2) // 4) * 4
+    address = user * (head + 4 * corrections)
+    fewer = min(protocol.omega, corrections // 2 - 2)
+    bits = row(stream, address, k, 2**64 * (protocol.omega - fewer) // k) & ~(1 << value)
+    own = coin(stream, address + 2 * width, protocol.weight)
+    words = iter([stream.number(address + head + 4 * i, 4) for i in range(corrections)])
+    further = stream.on(address + head)
+    while bits.bit_count() != protocol.omega - own:
+        word = next(words, None)
+        x = below(next(further) >> 32 if word is None else word, k)
+        if x is None or x == value:
+            continue
+        if (bits.bit_count() < protocol.omega - own) != bool(bits >> x & 1):
+            bits ^= 1 << x
+    return (bits | own << value).to_bytes(width, "little")
+
+
+def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> bytes:
+    prime, g = protocol.prime, protocol.g
+    functions = prime * (prime - 1)
+    word, further = stream.number(16 * user, 8), stream.on(16 * user)
+    while word < 2**64 % functions:
+        word = next(further)
+    seed = word % functions
+    bucket = g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
+    symbol = (bucket + offset(stream.number(16 * user + 8, 8), *protocol.weights)) % g
+    parts = zip((seed, symbol), (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")), strict=True)
+    return b"".join(number.to_bytes(size, "little") for number, size in parts)
+
+
+def exponential_coin(words: Iterator[int], gamma: int) -> bool:
+    """Toss a coin of probability e^(−gamma/2³²)."""
+    run = 1
+    while True:
+        choice = None
+        while choice is None:
+            word = next(words)
+            choice = below(word >> 32, run)
+        if choice or word & MASK >= gamma:
+            return run % 2 == 1
+        run += 1
+
+
+def noise(words: Iterator[int], weight: int) -> int:
+    while True:
+        word = next(words)
+        whole = word >> 32
+        if not exponential_coin(words, whole):
+            continue
+        while exponential_coin(words, 2**32):
+            whole += 2**32
+        size = min(whole // weight, 2**31 - 1)
+        if size or not word & 1:
+            return -size if word & 1 else size
+
+
+def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
+    words = stream.on(user)
+    entries = [noise(words, protocol.weight) + (v == value) for v in range(protocol.k)]
+    return struct.pack(f"<{protocol.k}i", *(max(-(2**31) + 1, min(2**31 - 1, e)) for e in entries))
+
+
+def randomize(protocol: Any, key: bytes, user: int, value: int) -> bytes:
+    """Return the report of one user on the wire."""
+    stream = Bytes(key)
+    if isinstance(protocol, GRR):
+        return grr(protocol, stream, user, value)
+    if isinstance(protocol, UnaryEncoding):
+        return unary(protocol, stream, user, value)
+    if isinstance(protocol, SS):
+        return subset(protocol, stream, user, value)
+    if isinstance(protocol, LocalHashing):
+        return hashing(protocol, stream, user, value)
+    assert isinstance(protocol, SHE)
+    return histogram(protocol, stream, user, value)

@@ -1,0 +1,17 @@
+"""The suite rejects every planted fault, by the law that names it."""
+
+import pytest
+from faults import FAULTS
+
+from multi_freq_ldpy import checks
+from multi_freq_ldpy.protocol import Protocol
+
+
+@pytest.mark.parametrize(("protocol", "law"), FAULTS, ids=lambda x: repr(x))
+def test_fault_is_rejected(protocol: Protocol, law: str) -> None:
+    with pytest.raises(checks.LawBroken) as broken:
+        checks.check_law(law, protocol)
+    assert broken.value.law == law
+    assert isinstance(broken.value.__cause__, AssertionError), "rejected by the law itself, not by an accident on the way"
+    with pytest.raises(checks.LawBroken):
+        checks.check_protocol(protocol)

@@ -1,0 +1,222 @@
+"""Estimates and their errors. Fixed seeds; each comparison rejects beyond five standard deviations (6·10⁻⁷) or more."""
+
+import numpy as np
+import pytest
+from cases import ONE_SHOT
+
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Estimate, Stream, intervals, postprocess
+from multi_freq_ldpy.protocol import OneShot
+
+
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_moments_of_ten_million_reports(cls: type[OneShot]) -> None:
+    protocol = cls(4, 1.0)
+    n, batch = 10**7, 10**6
+    first, second = np.zeros(4), np.zeros(4)
+    fourth = np.zeros(4)
+    stream = Stream(77)
+    for _ in range(n // batch):
+        contributed = protocol.contributions(protocol.randomize(np.zeros(batch, np.int64), stream)).astype(np.float64)
+        first += contributed.sum(axis=0)
+        second += (contributed**2).sum(axis=0)
+        fourth += (contributed**4).sum(axis=0)
+    channel = protocol.channel
+    for v in range(4):
+        mean, square = (channel.p, channel.p2) if v == 0 else (channel.q, channel.q2)
+        assert mean is not None
+        assert square is not None
+        assert abs(first[v] / n - float(mean)) < 5 * np.sqrt((float(square) - float(mean) ** 2) / n)
+        assert abs(second[v] / n - float(square)) < 5 * np.sqrt((fourth[v] / n - (second[v] / n) ** 2) / n)
+        assert second[v] / n == pytest.approx(float(square), rel=0.01)
+
+
+# Small counts, large counts, and the corners where a normal law is furthest from the truth
+GRID = [
+    (cls, k, epsilon, n)
+    for cls in (GRR, OLH, SS, SUE, OUE, THE, BLH)
+    for k, epsilon, n in ((2, 1.0, 300), (10, 1.0, 1000), (10, 3.0, 5000), (100, 1.0, 10000), (100, 6.0, 2000), (100, 6.0, 100), (5, 8.0, 3000))
+] + [(SHE, 10, 1.0, n) for n in (1, 3, 20, 49, 50, 1000)]
+
+
+@pytest.mark.parametrize("of", ["sample", "population"])
+@pytest.mark.parametrize(("cls", "k", "epsilon", "n"), GRID)
+def test_intervals_cover(cls: type[OneShot], k: int, epsilon: float, n: int, of: str) -> None:
+    """Coverage of 95 % intervals over 100 000 draws of a count, whose error is 0.07 %; exact laws add up without any."""
+    channel = cls(k, epsilon).channel
+    for f in (0.0, 0.1, 0.5):
+        if of == "sample" and n * f != round(n * f):
+            f = round(n * f) / n
+        start, law = channel.count_law(n, f, sampled=of == "population")
+        drawn = np.arange(law.size)[law > 1e-12]
+        counts = start + drawn
+        limits = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, 0.95, of)
+        assert ((limits >= 0) & (limits <= 1)).all()
+        assert (limits[:, 0] <= limits[:, 1]).all()
+        covered = float(law[drawn][(limits[:, 0] <= f) & (f <= limits[:, 1])].sum())
+        assert covered > 0.94, f"f={f}"
+        if min(n, n * float(channel.spread[1])) >= intervals.SMALL:
+            assert covered < 0.96, f"f={f}"
+
+
+@pytest.mark.parametrize("cls", [GRR, OUE, SS, OLH])
+def test_intervals_of_estimates_cover(cls: type[OneShot]) -> None:
+    """The same through the public path: reports, tally, estimate, interval."""
+    protocol = cls(4, 1.0)
+    held, times = np.array([0, 100, 500, 400]), 1000
+    stream, covered = Stream(5), np.zeros(4)
+    for _ in range(times):
+        estimate = protocol.estimate(protocol.simulate(held, stream))
+        limits = estimate.interval()
+        covered += (limits[:, 0] <= held / 1000) & (held / 1000 <= limits[:, 1])
+    assert np.abs(covered / times - 0.95).max() < 0.01 + 5 * np.sqrt(0.95 * 0.05 / times)
+
+
+def test_wider_levels_contain_narrower_ones() -> None:
+    estimate = OUE(20, 1.0).estimate(OUE(20, 1.0).randomize(np.arange(2000) % 5, 3))
+    narrow, wide = estimate.interval(0.5), estimate.interval(0.999)
+    assert (wide[:, 0] <= narrow[:, 0]).all()
+    assert (narrow[:, 1] <= wide[:, 1]).all()
+    assert (estimate.interval(of="population")[:, 1] >= estimate.interval()[:, 1] - 1e-12).all()
+    for wrong in (0, 1, -0.5, 1.5, "0.95", None, float("nan")):
+        with pytest.raises(ValueError, match="level"):
+            estimate.interval(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="'everyone'"):
+        estimate.interval(of="everyone")
+
+
+def test_sampled_users_widen_the_error() -> None:
+    """Where n of the users answered, who did is random: the variance has f(1 − f)/n·(users − n)/(users − 1) more."""
+    channel = Channel(0.9, 0.1)
+    part = Estimate(np.array([0.5]), 100, channel, np.array([50]), users=500)
+    whole = Estimate(np.array([0.5]), 100, channel, np.array([50]), users=100)
+    assert part.std[0] ** 2 - whole.std[0] ** 2 == pytest.approx(0.25 / 100 * 400 / 499)
+    assert part.totals[0] == 250
+
+
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_groups_have_the_right_error(cls: type[OneShot]) -> None:
+    protocol, held = cls(7, 1.0), np.array([50, 10, 0, 40, 30, 60, 10])
+    times, stream = 3000, Stream(6)
+    chosen = [0, 2, 5]
+    found = np.array([protocol.estimate(protocol.simulate(held, stream)).frequencies[chosen].sum() for _ in range(times)])
+    stated = protocol.estimate(protocol.simulate(held * 10**4, 1)).group(chosen)
+    assert abs(found.mean() - 0.55) < 5 * found.std() / times**0.5
+    assert found.var() == pytest.approx(stated.std[0] ** 2 * 10**4, rel=5 * (2 / times) ** 0.5)
+    everyone = protocol.estimate(protocol.simulate(held, 1)).group(range(7))
+    assert everyone.interval().shape == (1, 2)
+
+
+def test_group_refuses_what_is_no_group() -> None:
+    estimate = GRR(4, 1.0).estimate([0, 1, 2])
+    for wrong in ([], [0, 0], [4], [-1], ["a"], [[1]], 1):
+        with pytest.raises((ValueError, TypeError), match="values"):
+            estimate.group(wrong)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="group"):
+        estimate.norm().group([1])
+    with pytest.raises(ValueError, match="group"):
+        Channel(0.5, 0.25).group(2)
+
+
+def test_nobody_and_one() -> None:
+    for cls in ONE_SHOT:
+        protocol = cls(3, 1.0)
+        nobody = protocol.estimate(protocol.tally(protocol.randomize([])))
+        assert np.isnan(nobody.frequencies).all()
+        assert np.isinf(nobody.std).all()
+        assert (nobody.interval() == [0, 1]).all()
+        assert np.isnan(nobody.totals).all()
+        assert np.allclose(nobody.norm().frequencies, 1 / 3)
+        assert np.allclose(nobody.norm_sub().frequencies, 1 / 3)
+        assert np.allclose(protocol.em(protocol.randomize([])).frequencies, 1 / 3)
+        one = protocol.estimate(protocol.randomize([1], 1))
+        assert one.n == 1
+        assert np.isfinite(one.std).all()
+        assert one.interval().shape == (3, 2)
+    assert np.allclose(GRR(3, 1.0).estimate([]).mle().frequencies, 1 / 3)
+
+
+def test_estimate_is_an_array() -> None:
+    estimate = GRR(3, 1.0).estimate([0, 0, 1, 2])
+    assert np.array_equal(np.asarray(estimate), estimate.frequencies)
+    assert np.asarray(estimate, np.float32).dtype == np.float32
+    assert len(estimate) == 3
+    assert estimate.totals.sum() == pytest.approx(4)
+    with pytest.raises(ValueError, match="read-only"):
+        estimate.frequencies[0] = 1
+
+
+def test_postprocessed_estimates_carry_no_error() -> None:
+    estimate = GRR(3, 1.0).estimate([0, 0, 1, 2])
+    for processed in (estimate.norm(), estimate.norm_sub(), estimate.mle(), GRR(3, 1.0).em([0, 0, 1, 2])):
+        assert processed.frequencies.sum() == pytest.approx(1)
+        assert (processed.frequencies >= 0).all()
+        for ask in (lambda p: p.std, lambda p: p.interval(), lambda p: p.norm()):
+            with pytest.raises(ValueError, match=processed.method):
+                ask(processed)
+    with pytest.raises(ValueError, match="mle"):
+        OUE(3, 1.0).estimate(OUE(3, 1.0).randomize([0, 1], 1)).mle()
+
+
+def test_projection_is_the_nearest_distribution() -> None:
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        raw = generator.normal(0.2, 0.4, 6)
+        projected = postprocess.norm_sub(raw)
+        assert projected.sum() == pytest.approx(1)
+        assert (projected >= 0).all()
+        others = generator.dirichlet(np.ones(6), 2000)
+        assert ((others - raw) ** 2).sum(axis=1).min() >= ((projected - raw) ** 2).sum() - 1e-12
+    assert np.allclose(postprocess.norm(np.array([-1.0, -2.0])), 0.5)
+
+
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_maximum_likelihood(cls: type[OneShot]) -> None:
+    """No other distribution has a higher likelihood; for GRR the closed form agrees."""
+    protocol = cls(4, 1.5)
+    reports = protocol.randomize(np.repeat([0, 1, 2], [150, 100, 50]), 4)
+    found = protocol.em(reports, tol=1e-13).frequencies
+    supports, ratio = protocol._supports(reports), float(protocol.ratio)
+
+    def likelihood(f: np.ndarray) -> float:
+        return float(np.log(1 + (ratio - 1) * (supports @ f)).sum())
+
+    generator = np.random.default_rng(2)
+    nearby = [(1 - step) * found + step * other for step in (0.001, 0.01, 0.3) for other in generator.dirichlet(np.ones(4), 200)]
+    assert max(map(likelihood, nearby)) <= likelihood(found) + 1e-6
+    if cls is GRR:
+        assert np.allclose(protocol.estimate(reports).mle().frequencies, found, atol=1e-5)
+
+
+def test_likelihood_ratio_is_that_of_the_law() -> None:
+    """What a report says about two values is ratio to 1 exactly if it supports one of them: the assumption behind em."""
+    for cls in ONE_SHOT:
+        if cls is SHE:
+            continue
+        protocol = cls(3, 1.0)
+        laws = [protocol.law(v) for v in range(3)]
+        reports = protocol._as_reports(np.frombuffer(b"".join(laws[0]), protocol.report_dtype, count=len(laws[0])))
+        for report, supported in zip(laws[0], protocol._supports(reports), strict=True):
+            for u in range(3):
+                for v in range(3):
+                    expected = {(True, False): protocol.ratio, (False, True): 1 / protocol.ratio}.get((supported[u], supported[v]), 1)
+                    assert laws[u][report] / laws[v][report] == expected
+
+
+def test_em_in_slices_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    protocol = OUE(8, 1.0)
+    reports = protocol.randomize(np.arange(400) % 3, 8)
+    whole = protocol.em(reports).frequencies
+    original = OUE._supports
+    calls = []
+    monkeypatch.setattr(OUE, "_supports", lambda self, part: calls.append(len(part)) or original(self, part))  # type: ignore[func-returns-value]
+    monkeypatch.setattr(postprocess, "SLICE", 8 * 10)
+    assert np.allclose(protocol.em(reports).frequencies, whole, atol=1e-9)
+    assert max(calls) <= 10
+
+
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_estimates_are_unbiased_where_frequencies_differ(cls: type[OneShot]) -> None:
+    protocol = cls(6, 0.7)
+    held = np.array([0, 5, 50, 300, 645, 0]) * 200
+    estimate = protocol.estimate(protocol.randomize(np.repeat(np.arange(6), held), 9))
+    assert (np.abs(estimate.frequencies - held / held.sum()) < 5 * estimate.std).all()
