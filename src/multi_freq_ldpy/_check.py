@@ -89,11 +89,16 @@ def integers(name: str, values: object, low: int, high: int, *, what: str = "val
     if array.dtype.kind not in "iu":
         shown = array.flat[0] if array.size and array.dtype.kind in "fbcUSO" else array.dtype
         raise TypeError(f"{name} must be integers, not {array.dtype} (such as {shown!r})")
+    within(name, array, low, high, what)
+    return np.asarray(array, np.int64)
+
+
+def within(name: str, array: NDArray[Any], low: int, high: int, what: str) -> None:
+    """Refuse an array of integers with an entry outside [low, high]."""
     if array.size and not (low <= int(array.min()) and int(array.max()) <= high):
         outside = np.argwhere((array < low) | (array > high))[0]
         where = f"[{', '.join(map(str, outside))}]" if array.ndim else ""
         raise ValueError(f"{name}{where} = {array[tuple(outside)]} is outside [{low}, {high}]: {what}")
-    return np.asarray(array, np.int64)
 
 
 def values(name: str, given: object, k: int) -> tuple[NDArray[np.int64], bool]:

@@ -18,6 +18,11 @@ def decimal(x: Fraction) -> Decimal:
     return _CONTEXT.divide(Decimal(x.numerator), Decimal(x.denominator))
 
 
+def budget(epsilon: float) -> Fraction:
+    """Return the exact value of a budget, or 1000 where it is larger: no probability above 2⁻⁶⁴ can tell them apart."""
+    return min(Fraction(epsilon), Fraction(1000))
+
+
 def exp(x: Fraction) -> tuple[Fraction, Fraction]:
     """Return rational numbers just below and just above e^x."""
     value = Fraction(_CONTEXT.exp(decimal(x)))
@@ -41,7 +46,7 @@ def symbol_weights(m: int, epsilon: float, k: int | None = None) -> tuple[int, i
     >>> t + 2 * q == 2**64, round(t / q, 6)
     (True, 2.718282)
     """
-    below, _ = exp(Fraction(epsilon))
+    below, _ = exp(budget(epsilon))
     q = ceil(WORD / (below + m - 1))
     t = WORD - (m - 1) * q
     if t <= q:

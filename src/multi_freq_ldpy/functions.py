@@ -7,7 +7,7 @@ once: every protocol here has, for each value v, a bijection of reports that tur
 import os
 import weakref
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,7 +18,7 @@ from .channel import Channel
 from .protocol import Protocol
 from .tally import Tally
 
-P = TypeVar("P", bound=Protocol)
+R = TypeVar("R")
 Vector = NDArray[np.float64]
 
 
@@ -52,17 +52,24 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: [pool.clear() for pool in _pools])
 
 
-@lru_cache(maxsize=512, typed=True)
-def _ahead(factory: Callable[..., Protocol], unpack: Callable[[Any, Any], Sequence[Any]], *parameters: Any) -> Ahead:
-    return Ahead(factory(*parameters), unpack)
+def cached(function: Callable[..., R]) -> Callable[..., R]:
+    """Remember results by parameters and their types."""
+    remembered = lru_cache(maxsize=512, typed=True)(function)
+
+    @wraps(function)
+    def lookup(*parameters: Any) -> R:
+        try:
+            return remembered(*parameters)
+        except TypeError:  # a parameter that cannot be looked up is a wrong one: the function itself says which
+            return function(*parameters)
+
+    return lookup
 
 
+@cached
 def ahead(factory: Callable[..., Protocol], unpack: Callable[[Any, Any], Sequence[Any]], *parameters: Any) -> Ahead:
     """Return the reports drawn ahead for a protocol with these parameters."""
-    try:
-        return _ahead(factory, unpack, *parameters)
-    except TypeError:  # a parameter that cannot be looked up is a wrong one: the constructor says which
-        return Ahead(factory(*parameters), unpack)
+    return Ahead(factory(*parameters), unpack)
 
 
 def value_of(input_data: Any, k: int) -> int:

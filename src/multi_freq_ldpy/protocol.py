@@ -206,18 +206,21 @@ class Protocol(ABC):
     def _as_reports(self, reports: Any) -> NDArray[Any]:
         """Return one report or many as a contiguous array of the report dtype, or refuse them."""
         empty = np.empty(0, self.report_dtype)
-        array = np.asarray(reports)
+        try:
+            array = np.asarray(reports)
+        except ValueError:  # ragged lists
+            raise TypeError(f"reports must be an array of {self.report_dtype}, not {reports!r}") from None
         if array.ndim == empty.ndim - 1:
             array = array[np.newaxis]
         if array.size == 0 and array.shape[0] == 0:
             return empty
         if array.shape[1:] != empty.shape[1:]:
             raise ValueError(f"reports must have shape {('n', *empty.shape[1:])}, not {array.shape}")
-        if empty.dtype.kind in "iu" and array.dtype.kind in "iu":
+        if array.dtype != empty.dtype:
+            if empty.dtype.kind not in "iu" or array.dtype.kind not in "iu":
+                raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype}")
             bounds = np.iinfo(empty.dtype)
-            _check.integers("reports", array, int(bounds.min), int(bounds.max), what=f"not a report of {self!r}")
-        elif array.dtype != empty.dtype:
-            raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype}")
+            _check.within("reports", array, int(bounds.min), int(bounds.max), f"not a report of {self!r}")
         result = np.ascontiguousarray(array, empty.dtype)
         refused = self._refused(result)
         if refused.any():

@@ -1,5 +1,6 @@
 """What was counted, by whom it was counted, and nothing else: tallies of disjoint users add exactly."""
 
+import hashlib
 import json
 import struct
 from dataclasses import dataclass
@@ -15,7 +16,13 @@ if TYPE_CHECKING:
 
 MAGIC = b"MFLT"
 VERSION = 1
+DIGEST = 16
 _HEADER = struct.Struct("<4sBIQQ")  # magic, version, length of the spec, users, entries of n
+
+
+def _digest(data: bytes) -> bytes:
+    """Return what tells a damaged tally from a whole one (not who wrote it)."""
+    return hashlib.blake2b(data, digest_size=DIGEST).digest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,8 @@ class Tally:
         spec = json.dumps(registry.to_spec(self.protocol), sort_keys=True).encode()
         n = np.atleast_1d(self.n)
         header = _HEADER.pack(MAGIC, VERSION, len(spec), self.users, n.size if np.ndim(self.n) else 0)
-        return header + spec + n.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
+        data = header + spec + n.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
+        return data + _digest(data)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Tally":
@@ -97,6 +105,9 @@ class Tally:
         _, version, length, users, entries = _HEADER.unpack_from(data)
         if version != VERSION:
             raise ValueError(f"data is a tally of version {version}; this package reads version {VERSION}")
+        if _digest(data[:-DIGEST]) != data[-DIGEST:]:
+            raise ValueError(f"data is a damaged tally: the {len(data)} bytes do not match their digest")
+        data = data[:-DIGEST]
         body = _HEADER.size + length
         rest = len(data) - body
         if rest < 0 or rest % 8 or users > 2**62 or max(entries, 1) * 8 > rest:

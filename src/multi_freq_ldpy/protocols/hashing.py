@@ -172,7 +172,7 @@ class OLH(LocalHashing):
 
         g = P is one bucket a residue, without collisions: what large budgets need where k is not a prime.
         """
-        e = sum(exact.exp(Fraction(self.epsilon))) / 2
+        e = sum(exact.exp(exact.budget(self.epsilon))) / 2
         prime = self.prime
 
         def cost(g: int, even: bool = False) -> Fraction:

@@ -69,7 +69,7 @@ class SHE(OneShot):
     @cached_property
     def weight(self) -> int:
         """The exponent s times 2³²."""
-        weight = floor(Fraction(self.epsilon) / 2 * UNIT)
+        weight = floor(exact.budget(self.epsilon) / 2 * UNIT)
         if weight < FINEST:
             raise exact.too_small(self.epsilon, self.k)
         return weight

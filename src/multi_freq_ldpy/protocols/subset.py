@@ -37,7 +37,7 @@ class SS(OneShot):
     @cached_property
     def omega(self) -> int:
         """The size of a set: the integer that minimises (ωe^ε + k − ω)²/(ω(k − ω)), one of the two next to k/(e^ε + 1)."""
-        e = sum(exact.exp(Fraction(self.epsilon))) / 2
+        e = sum(exact.exp(exact.budget(self.epsilon))) / 2
         near = floor(self.k / (e + 1))
         candidates = {min(max(w, 1), self.k - 1) for w in (near, near + 1)}
         return min(candidates, key=lambda w: ((w * e + self.k - w) ** 2 / (w * (self.k - w)), w))
@@ -45,7 +45,7 @@ class SS(OneShot):
     @cached_property
     def weight(self) -> int:
         """The probability that the set holds the own value, times 2⁶⁴, rounded down."""
-        below, _ = exact.exp(Fraction(self.epsilon))
+        below, _ = exact.exp(exact.budget(self.epsilon))
         own = min(exact.WORD - 1, floor(exact.WORD * self.omega * below / (self.omega * below + self.k - self.omega)))
         if own * self.k <= exact.WORD * self.omega:
             raise exact.too_small(self.epsilon, self.k)

@@ -124,7 +124,7 @@ class SUE(UnaryEncoding):
     """
 
     def _probabilities(self) -> tuple[Fraction, Fraction]:
-        root, _ = exact.exp(Fraction(self.epsilon) / 2)
+        root, _ = exact.exp(exact.budget(self.epsilon) / 2)
         return root / (root + 1), 1 / (root + 1)
 
 
@@ -145,7 +145,7 @@ class OUE(UnaryEncoding):
     """
 
     def _probabilities(self) -> tuple[Fraction, Fraction]:
-        below, _ = exact.exp(Fraction(self.epsilon))
+        below, _ = exact.exp(exact.budget(self.epsilon))
         return Fraction(1, 2), 1 / (below + 1)
 
 
@@ -179,7 +179,7 @@ class THE(UnaryEncoding):
         return q * (1 - q) / (p - q) ** 2
 
     def _at(self, theta: Fraction) -> tuple[Fraction, Fraction]:
-        half = Fraction(self.epsilon) / 2
+        half = exact.budget(self.epsilon) / 2
         return 1 - exact.exp(half * (theta - 1))[1] / 2, exact.exp(-half * theta)[1] / 2
 
     def _probabilities(self) -> tuple[Fraction, Fraction]:

@@ -5,10 +5,9 @@
 array([0.2, 0.6, 0.2])
 """
 
-from functools import lru_cache
 from typing import Any
 
-from ..functions import Vector
+from ..functions import Vector, cached
 from ..protocols.adaptive import best
 from ..protocols.grr import GRR
 from ..protocols.unary import OUE, SUE
@@ -17,7 +16,7 @@ from .GRR import GRR_Aggregator_IBU, GRR_Aggregator_MI, GRR_Client
 from .UE import UE_Aggregator_IBU, UE_Aggregator_MI, UE_Client
 
 
-@lru_cache(maxsize=512, typed=True)
+@cached
 def _small(k: int, epsilon: float, optimal: bool) -> bool:
     """Tell whether the domain is small enough for GRR."""
     return isinstance(best(k, epsilon, of=(GRR, OUE if optimal else SUE)), GRR)

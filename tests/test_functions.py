@@ -1,0 +1,219 @@
+"""The function interface of the paper: every name with its parameters, what clients return, what aggregators take."""
+
+import importlib
+import inspect
+import os
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, Stream
+from multi_freq_ldpy.estimators.Histogram_estimator import IBU, MI, MI_long
+from multi_freq_ldpy.pure_frequency_oracles import ADP, HE, LH, UE
+from multi_freq_ldpy.pure_frequency_oracles import GRR as GRR_functions
+from multi_freq_ldpy.pure_frequency_oracles import SS as SS_functions
+from multi_freq_ldpy.pure_frequency_oracles.Variance_PURE import VAR_Pure
+
+SIGNATURES = """
+estimators.Histogram_estimator: IBU(k, A, obs_freq, nb_iter, tol, err_func)
+estimators.Histogram_estimator: MI(count_report, n, p, q)
+estimators.Histogram_estimator: MI_long(count_report, n, p1, q1, p2, q2)
+pure_frequency_oracles.ADP: ADP_Aggregator_IBU(reports, k, epsilon, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
+pure_frequency_oracles.ADP: ADP_Aggregator_MI(reports, k, epsilon, optimal=True)
+pure_frequency_oracles.ADP: ADP_Aggregator(reports, k, epsilon, optimal=True)
+pure_frequency_oracles.ADP: ADP_Client(input_data, k, epsilon, optimal=True)
+pure_frequency_oracles.GRR: GRR_Aggregator_IBU(reports, k, epsilon, nb_iter=10000, tol=1e-12, err_func='max_abs')
+pure_frequency_oracles.GRR: GRR_Aggregator_MI(reports, k, epsilon)
+pure_frequency_oracles.GRR: GRR_Aggregator(reports, k, epsilon)
+pure_frequency_oracles.GRR: GRR_Client(input_data, k, epsilon)
+pure_frequency_oracles.HE: HE_Aggregator_IBU(reports, k, epsilon, use_thresh=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
+pure_frequency_oracles.HE: HE_Aggregator_MI(reports, k, epsilon, use_thresh=True)
+pure_frequency_oracles.HE: HE_Aggregator(reports, k, epsilon, use_thresh=True)
+pure_frequency_oracles.HE: HE_Client(input_data, k, epsilon)
+pure_frequency_oracles.LH: LH_Aggregator_IBU(reports, k, epsilon, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
+pure_frequency_oracles.LH: LH_Aggregator_MI(reports, k, epsilon, optimal=True)
+pure_frequency_oracles.LH: LH_Aggregator(reports, k, epsilon, optimal=True)
+pure_frequency_oracles.LH: LH_Client(input_data, k, epsilon, optimal=True)
+pure_frequency_oracles.SS: SS_Aggregator_IBU(reports, k, epsilon, nb_iter=10000, tol=1e-12, err_func='max_abs')
+pure_frequency_oracles.SS: SS_Aggregator_MI(reports, k, epsilon)
+pure_frequency_oracles.SS: SS_Aggregator(reports, k, epsilon)
+pure_frequency_oracles.SS: SS_Client(input_data, k, epsilon)
+pure_frequency_oracles.UE: UE_Aggregator_IBU(reports, k, epsilon, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
+pure_frequency_oracles.UE: UE_Aggregator_MI(reports, epsilon, optimal=True)
+pure_frequency_oracles.UE: UE_Aggregator(reports, epsilon, optimal=True)
+pure_frequency_oracles.UE: UE_Client(input_data, k, epsilon, optimal=True)
+pure_frequency_oracles.Variance_PURE: VAR_Pure(p, q, n=1, f=0)
+"""
+
+
+@pytest.mark.parametrize("line", SIGNATURES.strip().splitlines())
+def test_signature(line: str) -> None:
+    module, _, call = line.partition(": ")
+    name, _, parameters = call.partition("(")
+    function = getattr(importlib.import_module(f"multi_freq_ldpy.{module}"), name)
+    positional = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in positional)
+    assert shown == parameters[:-1]
+    assert function.__doc__
+
+
+def test_first_listing() -> None:
+    listing = runpy.run_path(str(Path(__file__).parent / "listing_1.py"))
+    assert listing["est_freq"].dtype == np.float64
+    assert np.abs(listing["est_freq"] - 0.2).max() < 0.01
+
+
+# Client, what distinguishes it, its protocol, its aggregators
+FUNCTIONS: list[tuple[Any, dict[str, Any], Any, Any, Any]] = [
+    (GRR_functions.GRR_Client, {}, GRR, GRR_functions.GRR_Aggregator, GRR_functions.GRR_Aggregator_IBU),
+    (UE.UE_Client, {"optimal": True}, OUE, UE.UE_Aggregator, UE.UE_Aggregator_IBU),
+    (UE.UE_Client, {"optimal": False}, SUE, UE.UE_Aggregator, UE.UE_Aggregator_IBU),
+    (LH.LH_Client, {"optimal": True}, OLH, LH.LH_Aggregator, LH.LH_Aggregator_IBU),
+    (LH.LH_Client, {"optimal": False}, BLH, LH.LH_Aggregator, LH.LH_Aggregator_IBU),
+    (SS_functions.SS_Client, {}, SS, SS_functions.SS_Aggregator, SS_functions.SS_Aggregator_IBU),
+    (HE.HE_Client, {}, SHE, HE.HE_Aggregator, HE.HE_Aggregator_IBU),
+    (ADP.ADP_Client, {"optimal": True}, GRR, ADP.ADP_Aggregator, ADP.ADP_Aggregator_IBU),
+]
+TRUTH = np.array([0.5, 0.3, 0.1, 0.1, 0.0, 0.0])
+
+
+def aggregate(aggregator: Any, reports: Any, k: int, epsilon: float, options: dict[str, Any]) -> Any:
+    """Call an aggregator, with k where its signature has it in place."""
+    if "k" in list(inspect.signature(aggregator).parameters)[:2]:
+        return aggregator(reports, k, epsilon, **options)
+    return aggregator(reports, epsilon, **options, k=k)
+
+
+@pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), FUNCTIONS)
+def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any) -> None:
+    k, epsilon = 6, 2.0
+    values = np.repeat(np.arange(k), (TRUTH * 8000).astype(int))
+    reports = [client(v, k, epsilon, **options) for v in values]
+    seeded = [client(v, k, epsilon, **options, rng=Stream(1)) for v in values[:50]]
+    assert all(np.array_equal(a, client(v, k, epsilon, **options, rng=Stream(1))) for a, v in zip(seeded, values[:50], strict=True))
+    for found in (aggregate(mi, reports, k, epsilon, options), ibu(reports, k, epsilon, **options)):
+        assert found.dtype == np.float64
+        assert found.sum() == pytest.approx(1)
+        assert (found >= 0).all()
+        assert np.abs(found - TRUTH).max() < 0.06
+    ours = cls(k, epsilon).randomize(values, 1)
+    assert np.abs(aggregate(mi, ours, k, epsilon, options) - TRUTH).max() < 0.06
+    for wrong in (-1, k, 0.5, "a", None):
+        with pytest.raises((ValueError, TypeError), match="input_data"):
+            client(wrong, k, epsilon, **options)
+    for bad_k, bad_epsilon in ((1, 1.0), (2.5, 1.0), ([3], 1.0), (3, 0), (3, "1"), (3, True)):
+        with pytest.raises((ValueError, TypeError), match="k|epsilon"):
+            client(0, bad_k, bad_epsilon, **options)
+    with pytest.raises(ValueError, match="empty"):
+        aggregate(mi, [], k, epsilon, options)
+    with pytest.raises((ValueError, TypeError), match="reports"):
+        aggregate(mi, ["nonsense"] * 3, k, epsilon, options)
+    for option in ({"nb_iter": 0}, {"tol": 0}, {"err_func": "rmse"}):
+        with pytest.raises(ValueError, match=next(iter(option))):
+            ibu(reports[:10], k, epsilon, **options, **option)
+
+
+@pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), FUNCTIONS[:7])
+def test_drawn_ahead_reports_follow_the_law(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any) -> None:
+    """Reports drawn for value 0 and turned into reports about another value have that value's law (6 deviations a report)."""
+    k, epsilon, value, n = 4, 1.0, 2, 60_000
+    protocol = cls(k, epsilon)
+    reports = [client(value, k, epsilon, **options) for _ in range(n)]
+    if cls is SHE:
+        rows = np.array(reports)
+        assert abs(rows[:, value].mean() - 1) < 6 * rows[:, value].std() / n**0.5
+        assert (np.abs(np.delete(rows, value, axis=1).mean(axis=0)) < 6 * rows[:, 0].std() / n**0.5).all()
+        return
+    if cls is GRR:
+        packed = np.array(reports, np.uint8)
+    elif cls in (OLH, BLH):
+        packed = np.array([(seed, symbol) for symbol, seed in reports], protocol.report_dtype)
+    else:
+        rows = np.array(reports).astype(np.uint8) if cls is not SS else np.array([np.isin(np.arange(k), r) for r in reports])
+        packed = np.packbits(rows, axis=1, bitorder="little")
+    data, size = packed.tobytes(), protocol.report_bytes
+    seen: dict[bytes, int] = {}
+    for i in range(n):
+        report = data[i * size : (i + 1) * size]
+        seen[report] = seen.get(report, 0) + 1
+    law = protocol.law(value)
+    assert seen.keys() <= law.keys()
+    for report, chance in law.items():
+        mean = float(chance) * n
+        assert abs(seen.get(report, 0) - mean) < 6 * mean**0.5 + 3
+
+
+def test_what_clients_return() -> None:
+    assert type(GRR_functions.GRR_Client(np.int64(1), np.int64(5), np.float64(1))) is int
+    row = UE.UE_Client(1, 5, 1.0)
+    assert (row.dtype, row.shape, row.base) == (np.float64, (5,), None)
+    assert set(row) <= {0.0, 1.0}
+    symbol, seed = LH.LH_Client(1, 5, 1.0)
+    assert type(symbol) is type(seed) is int
+    chosen = SS_functions.SS_Client(1, 10, 1.0)
+    assert chosen.dtype == np.int64
+    assert (np.diff(chosen) > 0).all()
+    assert len(chosen) == SS(10, 1.0).omega
+    noisy = HE.HE_Client(1, 5, 1.0)
+    assert noisy.dtype == np.float64
+    assert (noisy == np.rint(noisy)).all()
+    assert isinstance(ADP.ADP_Client(1, 50, 1.0), np.ndarray)
+    assert isinstance(ADP.ADP_Client(1, 3, 1.0), int)
+
+
+def test_unary_reports_of_several_kinds() -> None:
+    reports = [UE.UE_Client(v % 3, 9, 2.0) for v in range(3000)]
+    expected = UE.UE_Aggregator(reports, 2.0)
+    for same in (np.array(reports), np.array(reports).astype(int), iter(reports), [list(r) for r in reports]):
+        assert np.allclose(UE.UE_Aggregator(same, 2.0), expected)
+    packed = np.packbits(np.array(reports, np.uint8), axis=1, bitorder="little")
+    assert np.allclose(UE.UE_Aggregator(packed, 2.0, k=9), expected)
+    for wrong in ([[0, 1, 2]], [[0, 0.5]], [[0, 1], [0, 1, 1]], [1, 0]):
+        with pytest.raises((ValueError, TypeError), match="reports"):
+            UE.UE_Aggregator(wrong, 2.0)
+
+
+def test_histogram_encoding_refuses_floats_and_sums_without_thresholds() -> None:
+    with pytest.raises(ValueError, match="integers"):
+        HE.HE_Aggregator([[0.5, 1.0]], 2, 1.0)
+    with pytest.raises(ValueError, match="use_thresh"):
+        HE.HE_Aggregator_IBU([[0.0, 1.0]], 2, 1.0, use_thresh=False)
+    reports = [HE.HE_Client(v % 2, 3, 2.0) for v in range(6000)]
+    assert np.abs(HE.HE_Aggregator(reports, 3, 2.0, use_thresh=False) - [0.5, 0.5, 0]).max() < 0.1
+
+
+def test_estimators() -> None:
+    assert VAR_Pure(0.5, 0.25) == pytest.approx(3.0)
+    assert VAR_Pure(0.5, 0.25, n=100, f=1) == pytest.approx(0.04)
+    assert np.allclose(MI(np.array([50, 50]), 100, 0.75, 0.25), 0.5)
+    assert np.allclose(MI([0, 0], 100, 0.75, 0.25), 0.5), "all clipped: uniform"
+    assert np.allclose(MI_long([50, 50], 100, 0.75, 0.25, 0.9, 0.1), 0.5)
+    matrix = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
+    for error in ("max_abs", "mse", "mae", "max_squared"):
+        assert np.allclose(IBU(3, matrix, matrix @ [0.6, 0.4, 0.0], 10_000, 1e-14, error), [0.6, 0.4, 0.0], atol=0.01)
+    for call in (
+        lambda: IBU(3, matrix, [0.5, 0.5], 10, 1e-9, "mse"),
+        lambda: IBU(2, matrix, [0.5, 0.5, 0], 10, 1e-9, "mse"),
+        lambda: IBU(3, matrix, [0.5, 0.5, 0], 10, 1e-9, "rmse"),
+        lambda: MI([1, np.nan], 2, 0.5, 0.1),
+        lambda: MI([1, 1], 0, 0.5, 0.1),
+        lambda: MI([1, 1], 2, 0.1, 0.5),
+    ):
+        with pytest.raises(ValueError, match="A|obs_freq|err_func|count_report|n|p"):
+            call()
+
+
+def test_functions_are_quick_enough_to_be_called_once_a_user() -> None:
+    """Reports are drawn ahead, not one by one: 1000 calls take few draws from the operating system."""
+    calls = []
+    original = os.urandom
+    os.urandom = lambda n: calls.append(n) or original(n)  # type: ignore[func-returns-value]
+    try:
+        for _ in range(1000):
+            UE.UE_Client(1, 20, 1.5)
+    finally:
+        os.urandom = original
+    assert len(calls) <= 2

@@ -1,0 +1,269 @@
+"""What users pass: extremes and every kind of array work; bad input is refused by name and changes nothing."""
+
+import json
+import math
+import tracemalloc
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import ONE_SHOT
+
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Stream, Tally, registry, wire
+from multi_freq_ldpy.protocol import OneShot, Protocol
+
+VALUES = [0, 2, 1, 4, 3, 0, 1]
+
+
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_every_kind_of_array(cls: type[OneShot]) -> None:
+    protocol = cls(5, 1.0)
+    expected = protocol.randomize(VALUES, 1).tobytes()
+    array = np.array(VALUES)
+    frozen = array.copy()
+    frozen.flags.writeable = False
+    types = [np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64, ">i4"]
+    for given in (tuple(VALUES), range(0), frozen, np.repeat(array, 3)[::3], array[::-1][::-1], *(array.astype(t) for t in types)):
+        if len(given):
+            assert protocol.randomize(given, 1).tobytes() == expected
+    for scalar in (np.int64(3), np.uint8(3), np.array(3), 3):
+        assert np.asarray(protocol.randomize(scalar, 1)).tobytes() == np.asarray(protocol.randomize(3, 1)).tobytes()
+    reports = protocol.randomize(VALUES, 1)
+    whole = protocol.tally(reports)
+    locked = reports.copy()
+    locked.flags.writeable = False
+    for same in (locked, np.repeat(reports, 2, axis=0)[::2], list(reports), tuple(reports), (r for r in reports)):
+        assert protocol.tally(same) == whole
+    assert protocol.tally(reports[0]).n == 1
+    assert np.array_equal(array, VALUES), "the caller's array has changed"
+
+
+def test_numpy_scalars_as_parameters() -> None:
+    for k in (np.int64(5), np.uint8(5), np.array(5)[()]):
+        assert GRR(k, np.float32(0.5)) == GRR(5, 0.5)
+    assert GRR(5, 1) == GRR(5, 1.0) == GRR(5, Fraction(1)) == GRR(5, np.float64(1))
+    assert isinstance(GRR(np.int64(5), np.float64(1)).k, int)
+    assert json.dumps(registry.to_spec(GRR(np.int64(5), np.float64(1))))
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 700.0])
+@pytest.mark.parametrize("k", [2, 3, 7, 100])
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_extreme_budgets(cls: type[OneShot], k: int, epsilon: float) -> None:
+    protocol = cls(k, epsilon)
+    values = np.arange(2000) % k
+    reports = protocol.randomize(values, 1)
+    estimate = protocol.estimate(reports)
+    assert np.isfinite(estimate.frequencies).all()
+    assert np.isfinite(estimate.interval()).all()
+    assert (np.abs(estimate.frequencies - np.bincount(values, minlength=k) / 2000) <= 6 * estimate.std + 1e-9).all()
+    assert wire.decode(protocol, wire.encode(protocol, reports)).tobytes() == reports.tobytes()
+    assert protocol.simulate(np.bincount(values, minlength=k), 1).n == 2000
+    if epsilon == 700 and cls not in (OUE, BLH, THE):
+        assert np.allclose(estimate.frequencies, np.bincount(values, minlength=k) / 2000)
+
+
+@pytest.mark.parametrize("cls", [GRR, OLH])
+def test_a_million_values(cls: type[OneShot]) -> None:
+    protocol = cls(10**6, 12.0)
+    estimate = protocol.estimate(protocol.randomize(np.full(2000, 999_999), 1))
+    assert estimate.frequencies.argmax() == 999_999
+    assert abs(estimate.frequencies[-1] - 1) < 5 * estimate.std[-1]
+    assert abs(estimate.frequencies[:-1].mean()) < 1e-4
+    assert estimate.interval()[-1, 1] > 0.9
+
+
+@pytest.mark.parametrize("cls", [GRR, OLH, BLH])
+def test_the_largest_domain(cls: type[OneShot]) -> None:
+    k = 2**32 - 5
+    protocol = cls(k, 30.0)
+    reports = protocol.randomize([0, k - 1, 12345], 1)
+    assert wire.decode(protocol, wire.encode(protocol, reports)).tobytes() == reports.tobytes()
+    with pytest.raises(ValueError, match="k must be an integer from 2 to 4294967291"):
+        cls(k + 1, 1.0)
+
+
+def test_budgets_that_cannot_be_realised() -> None:
+    for protocol, k in ((GRR, 10**6), (SUE, 5), (OUE, 5), (THE, 5), (SS, 5), (BLH, 5), (OLH, 5), (SHE, 5)):
+        with pytest.raises(ValueError, match=r"epsilon=.* is too small"):
+            protocol(k, 1e-20)
+    with pytest.raises(ValueError, match=r"epsilon=1e-12 is too small to be realised with k=1000000"):
+        GRR(10**6, 1e-12)
+    assert GRR(5, 1e300).privacy.report < 45, "what cannot be realised is said"
+
+
+WRONG_REPORTS: list[tuple[Protocol, Any]] = [
+    (GRR(5, 1.0), [0, 5]),
+    (GRR(5, 1.0), [-1]),
+    (GRR(5, 1.0), [0.0, 1.0]),
+    (GRR(5, 1.0), ["a"]),
+    (GRR(5, 1.0), [[0, 1], [1, 2], "a"]),
+    (GRR(5, 1.0), np.zeros((2, 2), int)),
+    (GRR(300, 1.0), [2**16]),
+    (OUE(9, 1.0), np.zeros((3, 1), np.uint8)),
+    (OUE(9, 1.0), np.zeros((3, 9))),
+    (OUE(9, 1.0), np.array([[0, 2]], np.uint8)),
+    (OUE(9, 1.0), [[0, 256]]),
+    (OUE(9, 1.0), np.zeros(3, np.uint8)),
+    (SS(9, 1.0), np.array([[0b1, 0]], np.uint8)),
+    (SS(9, 1.0), np.array([[0b1111, 0]], np.uint8)),
+    (SS(9, 1.0), np.array([[0b11, 2]], np.uint8)),
+    (OLH(5, 1.0), [(1, 2)]),
+    (OLH(5, 1.0), np.array([(20, 0)], OLH(5, 1.0).report_dtype)),
+    (OLH(5, 1.0), np.array([(0, OLH(5, 1.0).g)], OLH(5, 1.0).report_dtype)),
+    (OLH(5, 1.0), np.array([(0, 0)], OLH(500, 1.0).report_dtype)),
+    (SHE(2, 1.0), np.zeros((1, 2))),
+    (SHE(2, 1.0), [[2**31, 0]]),
+    (SHE(2, 1.0), np.array([[-(2**31), 0]])),
+    (SHE(2, 1.0), [[0, 1, 2]]),
+]
+
+
+@pytest.mark.parametrize(("protocol", "reports"), WRONG_REPORTS)
+def test_wrong_reports(protocol: Protocol, reports: Any) -> None:
+    for use in (protocol.tally, protocol.estimate, protocol.em, lambda r: wire.encode(protocol, r)):
+        with pytest.raises((ValueError, TypeError), match="reports"):
+            use(reports)  # type: ignore[operator]
+
+
+def test_a_wrong_batch_among_good_ones_is_refused() -> None:
+    with pytest.raises(ValueError, match="reports"):
+        GRR(3, 1.0).tally(iter([np.array([0, 1]), np.array([2, 3])]))
+    for wrong in ("012", b"\x00\x01", None, 1.5, object(), GRR(3, 1.0).tally([0])):
+        with pytest.raises((ValueError, TypeError), match="reports"):
+            GRR(3, 1.0).tally(wrong)
+
+
+@pytest.mark.parametrize("counts", [[1, 2], [1, 2, -1], [1.0, 2, 3], ["a", "b", "c"], [[1, 2, 3]], None, 5, [2**62, 2**62, 1], [np.nan] * 3])
+def test_wrong_histograms(counts: Any) -> None:
+    for cls in ONE_SHOT:
+        with pytest.raises((ValueError, TypeError), match="counts"):
+            cls(3, 1.0).simulate(counts)
+
+
+def test_wrong_arguments_of_variance() -> None:
+    for n, f in ((-1, 0.0), (1.5, 0.0), ("3", 0.0), (10, -0.1), (10, 1.1), (10, math.nan)):
+        with pytest.raises((ValueError, TypeError), match=r"^[nf] |^n must|^f must"):
+            GRR(3, 1.0).variance(n, f)  # type: ignore[arg-type]
+    assert GRR(3, 1.0).variance(0) == math.inf
+    assert GRR(3, 1.0).variance([10, 20], 0.5).shape == (2,)
+
+
+def test_wrong_channels() -> None:
+    for p, q in ((0.5, 0.5), (0.1, 0.9), (math.nan, 0.1)):
+        with pytest.raises(ValueError, match="p must be greater than q"):
+            Channel(p, q)
+
+
+def test_a_refused_call_changes_nothing() -> None:
+    stream, protocol = Stream(1), OUE(5, 1.0)
+    values = np.array([0, 1, 5])
+    with pytest.raises(ValueError, match=r"values\[2\] = 5"):
+        protocol.randomize(values, stream)
+    assert stream.position == 0
+    assert values.tolist() == [0, 1, 5]
+
+
+WRONG_SPECS: list[Any] = [
+    None,
+    [],
+    {},
+    {"version": 1},
+    {"version": 2, "protocol": "GRR", "k": 3, "epsilon": 1.0},
+    {"version": True, "protocol": "GRR", "k": 3, "epsilon": 1.0},
+    {"version": 1, "protocol": "grr", "k": 3, "epsilon": 1.0},
+    {"version": 1, "protocol": ["GRR"], "k": 3, "epsilon": 1.0},
+    {"version": 1, "protocol": "GRR", "k": 3},
+    {"version": 1, "protocol": "GRR", "k": 3, "epsilon": 1.0, "g": 2},
+    {"version": 1, "protocol": "GRR", "k": "3", "epsilon": 1.0},
+    {"version": 1, "protocol": "GRR", "k": 3, "epsilon": "1"},
+    {"version": 1, "protocol": "GRR", "k": 10**30, "epsilon": 1.0},
+    {"version": 1, "protocol": "GRR", "k": 3, "epsilon": math.nan},
+]
+
+
+@pytest.mark.parametrize("spec", WRONG_SPECS)
+def test_wrong_specs(spec: Any) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        registry.from_spec(spec)
+
+
+def test_a_protocol_outside_the_registry_has_no_spec() -> None:
+    class Mine(GRR):
+        pass
+
+    with pytest.raises(ValueError, match="registry"):
+        registry.to_spec(Mine(3, 1.0))
+
+
+def test_tallies_refuse_what_nobody_counted() -> None:
+    protocol = GRR(3, 1.0)
+    for counts, n in (([1, 2, 3], 7), ([-1, 2, 3], 4), ([1, 2], 3), ([1.0, 2, 3], 6), ([7, 0, 0], 6)):
+        with pytest.raises((ValueError, TypeError), match="counts"):
+            Tally(protocol, np.array(counts), n)
+    with pytest.raises(ValueError, match="omega"):
+        Tally(SS(9, 1.0), np.ones(9, np.int64), 1)
+    with pytest.raises(ValueError, match="users"):
+        Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 2]))
+    with pytest.raises(ValueError, match="n must"):
+        Tally(OUE(2, 1.0), np.array([1, 1]), 5, users=3)
+    with pytest.raises(TypeError):
+        protocol.tally([0]) + 1  # type: ignore[operator]
+    tally = protocol.tally([0, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        tally.counts[0] = 5
+    each = Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 3]), users=3)
+    assert Tally.from_bytes(each.to_bytes()) == each
+
+
+def test_every_damaged_tally_is_refused() -> None:
+    data = GRR(3, 1.0).tally([0, 1, 1, 2]).to_bytes()
+    for i in range(len(data)):
+        with pytest.raises(ValueError):  # noqa: PT011
+            Tally.from_bytes(data[:i])
+        for bit in range(8):
+            damaged = data[:i] + bytes([data[i] ^ 1 << bit]) + data[i + 1 :]
+            with pytest.raises(ValueError):  # noqa: PT011
+                Tally.from_bytes(damaged)
+    for wrong in (data + b"\0" * 8, data + b"\0", b"", b"MFLT", b"\0" * 100):
+        with pytest.raises(ValueError):  # noqa: PT011
+            Tally.from_bytes(wrong)
+    with pytest.raises(TypeError, match="data"):
+        Tally.from_bytes("text")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="data"):
+        wire.decode(GRR(3, 1.0), "text")  # type: ignore[arg-type]
+
+
+def test_tally_of_batches_needs_the_memory_of_one() -> None:
+    protocol, stream = OUE(100, 1.0), Stream(1)
+    batch = np.zeros(50_000, np.int64)
+    protocol.tally(protocol.randomize(batch, stream))
+    tracemalloc.start()
+    tally = protocol.tally(protocol.randomize(batch, stream) for _ in range(20))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert tally.n == 10**6
+    assert peak < 5 * batch.size * protocol.report_bytes
+
+
+@pytest.mark.parametrize("cls", [SS, OLH, BLH, GRR, OUE, THE, SHE])
+def test_simulating_many_users_needs_no_reports(cls: type[OneShot]) -> None:
+    protocol = cls(20, 1.0)
+    n = 2_000_000
+    held = np.full(20, n // 20)
+    tracemalloc.start()
+    tally = protocol.simulate(held, 1)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert tally.n == n
+    assert peak < 2**24 < n * protocol.report_bytes * 9
+    estimate = protocol.estimate(tally)
+    assert (np.abs(estimate.frequencies - 0.05) < 5.5 * estimate.std).all()
+
+
+def test_reports_are_as_small_as_said() -> None:
+    assert OUE(1000, 1.0).report_bytes == SS(1000, 1.0).report_bytes == 125
+    assert [GRR(k, 1.0).report_bytes for k in (2, 256, 257, 65536, 65537)] == [1, 1, 2, 2, 4]
+    assert OLH(100, 1.0).report_bytes == 3
+    assert SHE(10, 1.0).report_bytes == 40
