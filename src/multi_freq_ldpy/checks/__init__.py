@@ -1,0 +1,66 @@
+"""The laws that every protocol keeps: for the protocols of this package and for those written elsewhere.
+
+Statistical laws use fixed seeds and reject beyond six standard deviations.
+"""
+
+from collections.abc import Callable
+
+from ..protocol import Protocol
+from . import behaviour, enumeration, statistics
+from .tools import NotApplicable
+
+LAWS: dict[str, Callable[[Protocol], None]] = {
+    "integers": behaviour.integers,
+    "randomness": behaviour.randomness,
+    "batches": behaviour.batches,
+    "bad_values": behaviour.bad_values,
+    "bad_parameters": behaviour.bad_parameters,
+    "equality": behaviour.equality,
+    "spec": behaviour.spec,
+    "encoding": behaviour.encoding,
+    "counting": behaviour.counting,
+    "tallies": behaviour.tallies,
+    "moments": enumeration.moments,
+    "privacy": enumeration.privacy,
+    "fit": statistics.fit,
+    "unbiased": statistics.unbiased,
+    "variance": statistics.variance,
+    "coverage": statistics.coverage,
+    "documented": behaviour.documented,
+}
+
+
+class LawBroken(AssertionError):
+    """A protocol breaks a law; ``law`` is its name."""
+
+    def __init__(self, law: str, protocol: object, why: str) -> None:
+        super().__init__(f"{protocol!r} breaks the law {law!r}: {why}")
+        self.law = law
+
+
+def check_protocol(protocol: Protocol) -> dict[str, str]:
+    """Hold a protocol to every law; return what was found by law, or raise ``LawBroken`` at the first that is broken.
+
+    >>> from multi_freq_ldpy import GRR
+    >>> found = check_protocol(GRR(3, epsilon=1.0))
+    >>> set(found.values())
+    {'holds'}
+    """
+    found = {}
+    for name in LAWS:
+        try:
+            check_law(name, protocol)
+            found[name] = "holds"
+        except NotApplicable as reason:
+            found[name] = f"not applicable: {reason}"
+    return found
+
+
+def check_law(name: str, protocol: Protocol) -> None:
+    """Hold a protocol to one law."""
+    try:
+        LAWS[name](protocol)
+    except (NotApplicable, LawBroken):
+        raise
+    except Exception as error:
+        raise LawBroken(name, protocol, f"{type(error).__name__}: {error}") from error

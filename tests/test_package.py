@@ -1,0 +1,86 @@
+"""The package as it is installed: what it imports, where it can run, what it exports."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import multi_freq_ldpy
+from multi_freq_ldpy import registry
+
+ROOT = Path(multi_freq_ldpy.__file__).parent
+RANDOMIZE = "from multi_freq_ldpy import OUE; print(OUE(5, 1.0).tally(OUE(5, 1.0).randomize([0, 1, 2], rng=1)).n)"
+
+# Root may write everywhere; without capabilities it may not. For anybody else this changes nothing.
+NO_PRIVILEGES = """
+import ctypes, os
+if os.getuid() == 0:
+    header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None, use_errno=True).capset(header, nothing) == 0
+"""
+
+
+def run(code: str, **environment: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def test_importing_is_light() -> None:
+    loaded = run("import sys, multi_freq_ldpy; print(*sorted({name.partition('.')[0] for name in sys.modules}))").split()
+    assert "numpy" in loaded
+    assert not {"numba", "llvmlite", "scipy", "pandas", "matplotlib"} & set(loaded)
+
+
+def test_what_needs_no_kernel_loads_no_numba() -> None:
+    assert run("import sys; from multi_freq_ldpy import OLH; OLH(9, 1.0).law(1); print('numba' in sys.modules)") == "False"
+
+
+def test_exports() -> None:
+    assert sorted(multi_freq_ldpy.__all__, key=str.casefold) == sorted(set(multi_freq_ldpy.__all__), key=str.casefold)
+    assert all(hasattr(multi_freq_ldpy, name) for name in multi_freq_ldpy.__all__)
+    assert set(registry.PROTOCOLS) <= set(multi_freq_ldpy.__all__)
+    assert (ROOT / "py.typed").exists()
+    assert multi_freq_ldpy.__version__ == "1.0.0.dev0"
+
+
+def test_numba_is_imported_by_kernels_only() -> None:
+    users = {path.parent.name for path in ROOT.rglob("*.py") if "import numba" in path.read_text() or "from numba" in path.read_text()}
+    assert users == {"kernels"}
+
+
+def test_modules_fit_in_the_head() -> None:
+    assert max(len(path.read_text().splitlines()) for path in ROOT.rglob("*.py")) <= 330
+
+
+def test_read_only_installation_and_home(tmp_path: Path) -> None:
+    """Where neither the package nor the home directory can be written, kernels are compiled anew and work."""
+    site, home = tmp_path / "site", tmp_path / "home"
+    shutil.copytree(ROOT, site / "multi_freq_ldpy", ignore=shutil.ignore_patterns("__pycache__"))
+    home.mkdir()
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    locked = NO_PRIVILEGES + f"import pathlib, sys\nsys.path.insert(0, {str(site)!r})\n"
+    refused = "try:\n    pathlib.Path(sys.path[0], 'multi_freq_ldpy', 'x').touch()\nexcept OSError:\n    print('refused')\n"
+    environment = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache"), "NUMBA_CACHE_DIR": ""}
+    assert run(locked + refused + RANDOMIZE, **environment).split() == ["refused", "3"]
+    for path in (tmp_path, *tmp_path.rglob("*")):
+        path.chmod(0o755)
+
+
+def test_kernels_are_cached_on_disk(tmp_path: Path) -> None:
+    run(RANDOMIZE, NUMBA_CACHE_DIR=str(tmp_path))
+    cached = {path.name: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
+    assert any("randomize" in name for name in cached)
+    run(RANDOMIZE, NUMBA_CACHE_DIR=str(tmp_path))
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == cached
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", ""])
+def test_wrong_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MULTI_FREQ_LDPY_THREADS", value)
+    with pytest.raises(ValueError, match="MULTI_FREQ_LDPY_THREADS"):
+        multi_freq_ldpy.GRR(3, 1.0).randomize([0])

@@ -1,0 +1,56 @@
+"""Golden vectors: reports and tallies of fixed streams, as data. They change only when the stream layout is meant to change.
+
+``python tests/test_vectors.py`` writes them anew.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multi_freq_ldpy import Stream, Tally, registry, wire
+
+FOLDER = Path(__file__).parent / "vectors"
+KEY = bytes(range(32))
+VALUES = [0, 1, 2, 3, 4, 0, 0, 1]
+PARAMETERS = [(5, 1.0), (60, 0.5), (300, 3.0)]
+
+
+def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
+    protocol = registry.from_spec(spec)
+    reports = protocol.randomize(VALUES, Stream(KEY, position=position))
+    return {
+        "spec": spec,
+        "position": position,
+        "values": VALUES,
+        "reports": wire.encode(protocol, reports).hex(),
+        "counts": protocol.tally(reports).counts.tolist() if protocol.k <= 100 else None,
+        "tally": protocol.tally(reports).to_bytes().hex() if protocol.k == 5 else None,
+        "privacy": protocol.privacy.report,
+    }
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
+def test_golden_vectors(path: Path) -> None:
+    vectors = json.loads(path.read_text())
+    assert vectors
+    for expected in vectors:
+        assert vector(expected["spec"], expected["position"]) == expected
+        protocol = registry.from_spec(expected["spec"])
+        assert protocol.report_bytes * len(VALUES) * 2 == len(expected["reports"])
+        if expected["tally"]:
+            tally = Tally.from_bytes(bytes.fromhex(expected["tally"]))
+            assert np.array_equal(tally.counts, expected["counts"])
+
+
+def test_there_is_a_vector_for_every_protocol() -> None:
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(registry.PROTOCOLS)
+
+
+if __name__ == "__main__":
+    for name, cls in registry.PROTOCOLS.items():
+        specs = [registry.to_spec(cls(k, epsilon)) for k, epsilon in PARAMETERS]  # type: ignore[call-arg]
+        vectors = [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)]
+        (FOLDER / f"{name}.json").write_text(json.dumps(vectors, indent=1) + "\n")
