@@ -104,6 +104,9 @@ def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any,
     for wrong in (-1, k, 0.5, "a", None):
         with pytest.raises((ValueError, TypeError), match="input_data"):
             client(wrong, k, epsilon, **options)
+    for repeating in (1, np.random.SeedSequence(1)):
+        with pytest.raises(TypeError, match="rng"):
+            client(0, k, epsilon, **options, rng=repeating)
     for bad_k, bad_epsilon in ((1, 1.0), (2.5, 1.0), ([3], 1.0), (3, 0), (3, "1"), (3, True)):
         with pytest.raises((ValueError, TypeError), match="k|epsilon"):
             client(0, bad_k, bad_epsilon, **options)

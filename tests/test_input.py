@@ -90,6 +90,14 @@ def test_budgets_that_cannot_be_realised() -> None:
             protocol(k, 1e-20)
     with pytest.raises(ValueError, match=r"epsilon=1e-12 is too small to be realised with k=1000000"):
         GRR(10**6, 1e-12)
+    for cls in ONE_SHOT:
+        for epsilon in (1e-300, 1e-80, 1e-18, 1e-17, 1e-16, 1e-15, 1e-12, 1e300):
+            try:
+                channel = cls(10, epsilon).channel
+            except ValueError as error:
+                assert "is too small to be realised" in str(error)  # noqa: PT017
+            else:
+                assert channel.slope > 0
     assert GRR(5, 1e300).privacy.report < 45, "what cannot be realised is said"
 
 
@@ -206,6 +214,17 @@ def test_tallies_refuse_what_nobody_counted() -> None:
         Tally(SS(9, 1.0), np.ones(9, np.int64), 1)
     with pytest.raises(ValueError, match="users"):
         Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 2]))
+    with pytest.raises(ValueError, match="n must be a number"):
+        Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 3]), users=3)
+    for counts, n, of in (
+        ([2**62] * 5, 2**62, GRR(5, 1.0)),
+        ([5, 5, 5], 0, SHE(3, 1.0)),
+        ([2**61, 5, 5], 1, SHE(3, 1.0)),
+        ([0] * 100, 1000, OLH(100, 1.0)),
+        ([1000] * 101, 1000, BLH(101, 1.0)),
+    ):
+        with pytest.raises(ValueError, match="counts"):
+            Tally(of, np.array(counts), n)
     with pytest.raises(ValueError, match="n must"):
         Tally(OUE(2, 1.0), np.array([1, 1]), 5, users=3)
     with pytest.raises(TypeError):
@@ -213,8 +232,6 @@ def test_tallies_refuse_what_nobody_counted() -> None:
     tally = protocol.tally([0, 1])
     with pytest.raises(ValueError, match="read-only"):
         tally.counts[0] = 5
-    each = Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 3]), users=3)
-    assert Tally.from_bytes(each.to_bytes()) == each
 
 
 def test_every_damaged_tally_is_refused() -> None:

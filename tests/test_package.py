@@ -79,6 +79,18 @@ def test_kernels_are_cached_on_disk(tmp_path: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == cached
 
 
+def test_a_changed_kernel_reaches_every_other(tmp_path: Path) -> None:
+    """A cached kernel holds code of the files it calls, whose change must not go unnoticed."""
+    shutil.copytree(ROOT, tmp_path / "multi_freq_ldpy", ignore=shutil.ignore_patterns("__pycache__"))
+    draw = "from multi_freq_ldpy import OLH; print(OLH(9, 0.1).randomize([0] * 30, rng=1)['symbol'])"
+    here = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    before = run(draw, **here)
+    assert run(draw, **here) == before
+    changed = tmp_path / "multi_freq_ldpy" / "kernels" / "symbols.py"
+    changed.write_text(changed.read_text().replace("    if word < t:\n        return uint64(0)\n", "    if word >= t:\n        return uint64(0)\n"))
+    assert run(draw, **here) != before
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "two", ""])
 def test_wrong_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MULTI_FREQ_LDPY_THREADS", value)

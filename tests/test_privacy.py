@@ -95,6 +95,8 @@ def test_best_hash_range(k: int, epsilon: float) -> None:
 
 
 def test_hashing_examples() -> None:
+    assert OLH(10**6, 13.0).g == pytest.approx(exp(13.0), rel=0.4)  # found at once, not by trying a million
+    assert OLH(2**32 - 5, 20.0).g > 10**8
     assert next_prime(10**6) == 1000003
     assert [next_prime(k) for k in (2, 3, 4, 90, 2**32 - 5)] == [2, 3, 5, 97, 2**32 - 5]
     five = OLH(5, 1.0)
@@ -155,7 +157,7 @@ def test_best_chooses_least_variance() -> None:
 
 
 def test_laws_that_cannot_be_listed_say_so() -> None:
-    for protocol in (OUE(30, 1.0), SS(100, 1.0), OLH(2000, 1.0), SHE(3, 1.0), GRR(2**21, 1.0)):
+    for protocol in (OUE(30, 1.0), OUE(10**6, 1.0), SS(10**5, 1.0), SS(100, 1.0), OLH(2000, 1.0), SHE(3, 1.0), GRR(2**21, 1.0)):
         with pytest.raises(ValueError, match="law"):
             protocol.law(0)
     with pytest.raises(ValueError, match="value"):

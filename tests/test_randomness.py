@@ -1,5 +1,6 @@
 """Randomness: the published vectors of ChaCha20, kernels against the reference, streams, threads and forks."""
 
+import copy as copy_module
 import os
 import pickle
 import threading
@@ -162,7 +163,7 @@ def test_stream_positions_and_labels() -> None:
 def test_what_rng_may_be() -> None:
     values, protocol = np.arange(100), GRR(100, 1.0)
     seeds = np.random.SeedSequence(7)
-    same = [protocol.randomize(values, rng) for rng in (7, np.int64(7), seeds, Stream(7), Stream(Stream(7)), Stream(7).key)]
+    same = [protocol.randomize(values, rng) for rng in (7, np.int64(7), seeds, Stream(7), Stream(Stream(7).key))]
     assert all(np.array_equal(same[0], other) for other in same)
     generator = np.random.default_rng(7)
     one, two = protocol.randomize(values, generator), protocol.randomize(values, generator)
@@ -181,8 +182,36 @@ def test_stream_pickles_and_hides_its_key() -> None:
     assert (copy.key, copy.position) == (stream.key, 5)
     assert stream.key.hex() not in repr(stream)
     children = stream.spawn(3)
-    assert len({child.key for child in children} | {stream.key}) == 4
-    assert [child.key for child in children] == [child.key for child in stream.spawn(3)]
+    more = pickle.loads(pickle.dumps(stream)).spawn(2)
+    assert len({child.key for child in children + more} | {stream.key}) == 6
+    assert [child.key for child in children + more] == [child.key for child in Stream(3).spawn(5)]
+    own = Stream()
+    copies = [own, pickle.loads(pickle.dumps(own)), copy_module.copy(own), copy_module.deepcopy(own), *own.spawn(2), *own.spawn(2)]
+    assert len({each.key for each in copies}) == 8, "noise of the operating system is never used twice"
+
+
+def test_a_stream_only_moves_forward() -> None:
+    stream = Stream(1, position=100)
+    for wrong in (-40, -1, 2**62, 1.5):
+        with pytest.raises((ValueError, TypeError), match="position"):
+            stream.take(wrong)  # type: ignore[arg-type]
+    assert stream.position == 100
+    with pytest.raises(TypeError, match="rng"):
+        Stream(stream)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_addresses_never_wrap_around(cls: type[Protocol]) -> None:
+    protocol = cls(241, 1.0)  # type: ignore[call-arg]
+    for exponent in (40, 45, 50, 55, 58, 60, 61):
+        try:
+            far = protocol.randomize(np.zeros(50, np.int64), Stream(1, position=2**exponent))
+        except ValueError as error:
+            assert "position" in str(error)  # noqa: PT017
+        else:
+            assert far.tobytes() != protocol.randomize(np.zeros(50, np.int64), Stream(1)).tobytes()
+    with pytest.raises(ValueError, match="position"):
+        Source(Source.of(Stream(1), b"", 0).key, 2**60).words(1, 2)
 
 
 def test_threads_share_a_stream_without_sharing_noise() -> None:
@@ -261,6 +290,28 @@ def test_a_seeded_stream_refuses_to_go_on_after_a_fork() -> None:
 
     assert b"spawn" in in_child(use)
     assert in_child(lambda: Stream(1).spawn(2)[1].key) == Stream(1).spawn(2)[1].key
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_fork_while_other_threads_use_the_stream() -> None:
+    """The child must not wait for a lock that a vanished thread holds."""
+    stream, stop = Stream(), threading.Event()
+
+    def take() -> None:
+        while not stop.is_set():
+            stream.take(1)
+
+    workers = [threading.Thread(target=take) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    try:
+        keys = {in_child(lambda: stream.take(1).to_bytes(8, "little") + stream.key) for _ in range(10)}
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
+    assert len(keys) == 10
+    assert all(key.startswith(bytes(8)) for key in keys), "a new key starts at position 0"
 
 
 def test_sets_of_every_size_relation() -> None:

@@ -1,6 +1,8 @@
 """Frequency estimation under local differential privacy: one short class a protocol, exact guarantees, errors on every estimate."""
 
-from . import checks, registry, wire
+from typing import TYPE_CHECKING, Any
+
+from . import registry, wire
 from .channel import Channel
 from .estimate import Estimate
 from .privacy import Privacy
@@ -13,6 +15,9 @@ from .protocols.subset import SS
 from .protocols.unary import OUE, SUE, THE
 from .randomness import Stream
 from .tally import Tally
+
+if TYPE_CHECKING:
+    from . import checks
 
 __version__ = "1.0.0.dev0"
 
@@ -36,3 +41,12 @@ __all__ = [
     "registry",
     "wire",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import ``checks`` when it is asked for: most programs never do."""
+    if name == "checks":
+        from importlib import import_module
+
+        return import_module(".checks", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -101,12 +101,21 @@ def within(name: str, array: NDArray[Any], low: int, high: int, what: str) -> No
         raise ValueError(f"{name}{where} = {array[tuple(outside)]} is outside [{low}, {high}]: {what}")
 
 
+def total(counts: NDArray[np.int64]) -> int:
+    """Return the sum exactly, also where it exceeds 64 bits."""
+    return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
+
+
 def values(name: str, given: object, k: int) -> tuple[NDArray[np.int64], bool]:
     """Return users' values as a contiguous vector with entries in [0, k), and whether a single number was given."""
+    try:
+        given = np.array(given)  # a copy, checked below: nobody can change it while it is randomized without the GIL
+    except (ValueError, TypeError, OverflowError):
+        raise TypeError(f"{name} must be integers, not {given!r}") from None
     array = integers(name, given, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}")
     if array.ndim > 1:
         raise ValueError(f"{name} must be a number or a vector, not an array of shape {array.shape}")
-    return np.ascontiguousarray(np.atleast_1d(array)), array.ndim == 0
+    return np.atleast_1d(array), array.ndim == 0
 
 
 def histogram(name: str, counts: object, k: int) -> NDArray[np.int64]:
@@ -114,6 +123,6 @@ def histogram(name: str, counts: object, k: int) -> NDArray[np.int64]:
     array = integers(name, counts, 0, 2**62, what="a number of users")
     if array.shape != (k,):
         raise ValueError(f"{name} must have shape ({k},), one entry a value, not {array.shape}")
-    if float(array.sum(dtype=np.float64)) > 2**62:
-        raise ValueError(f"{name} adds up to more than 2**62 users: {float(array.sum(dtype=np.float64)):g}")
+    if total(array) > 2**62:
+        raise ValueError(f"{name} adds up to more than 2**62 users: {total(array)}")
     return array

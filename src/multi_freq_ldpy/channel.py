@@ -16,8 +16,8 @@ class Channel:
 
     p and q are the means of the contribution to the user's own value and to another one, p2 and q2 the second moments
     (p and q themselves for contributions of 0 and 1, which is the default). ``own_other`` and ``others`` are the means of the product
-    of contributions to two values, one of them the user's own, or neither; they give the errors of groups. Numbers are floats, or
-    Fractions where exactness is wanted.
+    of contributions to two values, one of them the user's own, or neither; they give the errors of groups. ``gap`` is p − q, kept apart
+    because for small budgets the difference of floats loses its digits. Numbers are floats, or Fractions where exactness is wanted.
 
     >>> grr = Channel(p=0.5, q=0.25, own_other=0.0, others=0.0)
     >>> grr.estimate([40, 35, 25], 100)
@@ -32,9 +32,11 @@ class Channel:
     q2: Number | None = None
     own_other: Number | None = None
     others: Number | None = None
+    gap: Number | None = None
 
     def __post_init__(self) -> None:
-        if not self.p > self.q:
+        object.__setattr__(self, "gap", self.p - self.q if self.gap is None else self.gap)
+        if not (self.gap is not None and self.gap > 0):
             raise ValueError(f"p must be greater than q, not p={self.p!r}, q={self.q!r}")
         object.__setattr__(self, "p2", self.p if self.p2 is None else self.p2)
         object.__setattr__(self, "q2", self.q if self.q2 is None else self.q2)
@@ -42,6 +44,12 @@ class Channel:
     def rounded(self) -> "Channel":
         """Return the same channel in floats."""
         return type(self)(*(None if m is None else float(m) for m in astuple(self)))
+
+    @property
+    def slope(self) -> float:
+        """p − q as a float: rounded after the subtraction where the channel was rounded from fractions."""
+        assert self.gap is not None
+        return float(self.gap)
 
     @property
     def binary(self) -> bool:
@@ -58,7 +66,7 @@ class Channel:
         """Return the unbiased frequencies (counts/n − q)/(p − q); NaN where n is 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.asarray(counts, np.float64) / np.asarray(n, np.float64)
-        frequencies: NDArray[np.float64] = (share - float(self.q)) / float(self.p - self.q)
+        frequencies: NDArray[np.float64] = (share - float(self.q)) / self.slope
         return frequencies
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
@@ -66,7 +74,7 @@ class Channel:
         own, other = (max(0.0, float(v)) for v in self.spread)
         f = np.asarray(f, np.float64)
         with np.errstate(divide="ignore"):
-            result = (f * own + (1 - f) * other) / (np.asarray(n, np.float64) * float(self.p - self.q) ** 2)
+            result = (f * own + (1 - f) * other) / (np.asarray(n, np.float64) * self.slope**2)
         return float(result) if result.ndim == 0 else result
 
     def then(self, p: Number, q: Number) -> "Channel":

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from . import _check, postprocess
 from .channel import Channel
 from .protocol import Protocol
+from .randomness import Stream
 from .tally import Tally
 
 R = TypeVar("R")
@@ -75,6 +76,13 @@ def ahead(factory: Callable[..., Protocol], unpack: Callable[[Any, Any], Sequenc
 def value_of(input_data: Any, k: int) -> int:
     """Return a user's value, checked."""
     return _check.Integer(0, k - 1)("input_data", input_data)
+
+
+def fresh(rng: Any) -> Any:
+    """Return the rng of a client if it moves on from call to call: another would give every user the same noise."""
+    if not isinstance(rng, Stream | np.random.Generator):
+        raise TypeError(f"rng of a client must be a Stream or a Generator, not {rng!r}, which would repeat the noise for every user")
+    return rng
 
 
 def some(reports: Any) -> Any:

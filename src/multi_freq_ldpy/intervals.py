@@ -8,7 +8,7 @@ Where counts are too small for the normal law, limits come from the exact law of
 
 from collections.abc import Callable
 from functools import lru_cache
-from statistics import NormalDist
+from math import erfc, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,7 +55,7 @@ def limits(
     sigma2 = variance(channel, every[first], users, of)
     found = normal_limits(x[first], sigma2, level)
     if counts is not None and channel.known_law:
-        scale = every[first] * float(channel.p - channel.q) ** 2
+        scale = every[first] * channel.slope**2
         count_variance = np.minimum(*(scale * every[first] * sigma2(f) for f in found.T))
         sampled = of == "population" or (users is not None and bool((every < users).any()))
         for i in np.flatnonzero(np.minimum(count_variance, every[first]) < SMALL):
@@ -67,7 +67,7 @@ def limits(
 def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float) -> Vector:
     """Return the limits of the frequencies that are kept, by bisection on either side of the best one."""
     best = np.clip(x, 0.0, 1.0)
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = _two_sided(level)
     reach = z * np.sqrt(sigma2(0.0) + 2 * sigma2(0.5) + sigma2(1.0))  # no kept f is further from the best one
 
     def kept(f: Vector) -> NDArray[np.bool_]:
@@ -86,11 +86,19 @@ def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float
     return result.T
 
 
+@lru_cache(maxsize=32)
+def _two_sided(level: float) -> float:
+    """Return how many standard deviations on either side hold ``level`` of a normal law."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
 def _critical(near: Vector, far: Vector, level: float) -> Vector:
     """Return how large the statistic may be, given the distances to 0 and to 1 in standard deviations (bilinear in a table)."""
     table = _critical_table(level)
     last = table.shape[0] - 1
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = _two_sided(level)
     a, b = (np.clip(np.nan_to_num(d, nan=np.inf, posinf=np.inf) / z * last, 0, last) for d in (near, far))
     i, j = np.minimum(a.astype(np.int64), last - 1), np.minimum(b.astype(np.int64), last - 1)
     u, v = a - i, b - j
@@ -103,10 +111,10 @@ def _critical(near: Vector, far: Vector, level: float) -> Vector:
 @lru_cache(maxsize=32)
 def _critical_table(level: float) -> Vector:
     """Solve P(statistic ≤ c) = level on a grid of distances to the two ends; beyond z both ends are out of reach."""
-    z = NormalDist().inv_cdf((1 + level) / 2)
+    z = _two_sided(level)
     distance = np.linspace(0.0, z, 129)
     grid = np.linspace(0.0, 9.0, 9001)
-    normal = np.array([NormalDist().cdf(d) for d in grid])
+    normal = np.array([erfc(-d / sqrt(2)) / 2 for d in grid])
     low, high = np.zeros((129, 129)), np.full((129, 129), z * z)
 
     def reached(d: Vector, c: Vector) -> Vector:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -45,6 +44,8 @@ def ranges(n: int, job: Callable[[int, int], object]) -> None:
     if parts < 2:
         job(0, n)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     edges = [n * i // parts for i in range(parts + 1)]
     with ThreadPoolExecutor(parts) as pool:
         for done in [pool.submit(job, low, high) for low, high in zip(edges, edges[1:], strict=False)]:

@@ -193,6 +193,8 @@ class Protocol(ABC):
         """Refuse counts that no reports have."""
         if counts.shape != (self.k,):
             raise ValueError(f"counts must have shape ({self.k},), one entry a value, not {counts.shape}")
+        if n.ndim:
+            raise ValueError(f"n must be a number, because every report speaks of every value, not {n!r}")
         if self.channel.binary and ((counts < 0) | (counts > n)).any():
             v = int(np.argmax((counts < 0) | (counts > n)))
             raise ValueError(f"counts[{v}] = {counts[v]} is outside [0, n={n}]")
@@ -279,4 +281,4 @@ class OneShot(Protocol):
 
     @property
     def _likelihood_ratio(self) -> float:
-        return float(self.ratio)
+        return float(min(self.ratio, Fraction(10**300)))

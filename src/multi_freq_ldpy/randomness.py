@@ -1,17 +1,33 @@
 """Where randomness comes from: one ChaCha20 key stream, keyed by the operating system or by the caller's ``rng``."""
 
-import hashlib
 import os
 import threading
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
 
+if TYPE_CHECKING:
+    from numpy.random import Generator, SeedSequence
+
 KEY_BYTES = 32
+LAST_ADDRESS = 2**63
+
+_forks = 0  # how many forks lie between this process and the one that imported the package
+_renewing = threading.Lock()
+
+
+def _forked() -> None:
+    global _forks, _renewing
+    _forks += 1
+    _renewing = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 class Stream:
@@ -21,8 +37,9 @@ class Stream:
     32 bytes, which makes it reproducible. Passed as ``rng``, it hands out the next users, so any split of a vector into batches gives
     the same reports to the bit, and no two calls share noise. Threads may share a stream.
 
-    After a fork, a stream keyed by the operating system takes a new key in the child; a seeded one refuses to go on
-    there, because parent and child would hand out the same noise: give each process its own with ``spawn``.
+    Noise must not be used twice. After a fork, and in a copy or pickle, a stream keyed by the operating system has a new
+    key. A seeded one refuses to go on after a fork, where parent and child would hand out the same noise; its copies repeat it,
+    which is what a seed is for. ``Stream(seed).spawn(n)[i]`` gives each worker a stream of its own.
 
     >>> stream = Stream(7)
     >>> stream.position, stream.take(10), stream.position
@@ -31,49 +48,63 @@ class Stream:
     True
     """
 
-    __slots__ = ("_key", "_lock", "_process", "_seeded", "position")
+    __slots__ = ("_forks", "_key", "_lock", "_seeded", "_spawned", "position")
 
-    def __init__(self, seed: "Rng" = None, position: int = 0) -> None:
+    def __init__(self, seed: "Seed" = None, position: int = 0, spawned: int = 0) -> None:
         self._seeded = seed is not None
         self._key = _key(seed)
         self._lock = threading.Lock()
-        self._process = os.getpid()
+        self._forks = _forks
         self.position = _check.Integer(0, 2**62)("position", position)
+        self._spawned = _check.Integer(0, 2**62)("spawned", spawned)
 
     @property
     def key(self) -> bytes:
         """The 32 bytes that determine everything the stream will hand out."""
-        self._after_fork()
+        self._renew()
         return self._key
 
     def take(self, n: int) -> int:
         """Hand out the next n users: return the number of the first and move on."""
+        self._renew()
         with self._lock:
-            self._after_fork()
             first = self.position
-            self.position = _check.Integer(0, 2**62)("position", first + n)
+            self.position = _check.Integer(first, 2**62)("position", first + n)
         return first
 
     def spawn(self, n: int) -> list["Stream"]:
-        """Return n independent streams, the same ones every time: one for each process, experiment or repetition."""
-        return [Stream(subkey(self.key, b"spawn %d" % i)) for i in range(_check.Integer(0, 2**62)("n", n))]
+        """Return n new independent streams: for processes, experiments or repetitions."""
+        self._renew()
+        count = _check.Integer(0, 2**32)("n", n)
+        with self._lock:
+            first = self._spawned
+            self._spawned += count
+        if not self._seeded:
+            return [Stream() for _ in range(count)]
+        return [Stream(subkey(self._key, b"spawn %d" % i)) for i in range(first, first + count)]
 
-    def _after_fork(self) -> None:
-        if self._process == os.getpid():
+    def _renew(self) -> None:
+        """After a fork: take a new key, or refuse. The old lock may be held by a thread that no longer exists."""
+        if self._forks == _forks:
             return
         if self._seeded:
-            raise RuntimeError("a seeded Stream made before a fork would repeat its parent's noise: spawn one for each process")
-        self._key, self._process, self.position = os.urandom(KEY_BYTES), os.getpid(), 0
+            raise RuntimeError(
+                "a seeded Stream made before a fork would repeat its parent's noise: make it in the child, as Stream(seed).spawn(n)[i]"
+            )
+        with _renewing:
+            if self._forks != _forks:
+                self._key, self._lock, self.position, self._forks = os.urandom(KEY_BYTES), threading.Lock(), 0, _forks
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stream, (self.key, self.position)
+        return Stream, ((self.key, self.position, self._spawned) if self._seeded else ())
 
     def __repr__(self) -> str:
         return f"<Stream at position {self.position}>"  # the key stays out of logs
 
 
-Rng: TypeAlias = None | int | np.integer[Any] | bytes | np.random.SeedSequence | np.random.Generator | Stream
-"""What ``rng`` may be. The same int gives the same noise at every call: use a ``Stream`` for several batches."""
+Seed: TypeAlias = Union[int, "np.integer[Any]", bytes, "SeedSequence", "Generator", None]
+Rng: TypeAlias = Union[Seed, Stream]
+"""What ``rng`` may be. The same int or SeedSequence gives the same noise at every call: use a ``Stream`` for several batches."""
 
 
 def as_stream(rng: Rng) -> Stream:
@@ -81,25 +112,26 @@ def as_stream(rng: Rng) -> Stream:
     return rng if isinstance(rng, Stream) else Stream(rng)
 
 
-def as_generator(rng: Rng) -> np.random.Generator:
+def as_generator(rng: Rng) -> "Generator":
     """Return a NumPy Generator for simulations, which make no report; a Stream moves on by one."""
     if isinstance(rng, np.random.Generator):
         return rng
     stream = as_stream(rng)
-    seed = subkey(stream.key, b"simulate %d" % stream.take(1))
+    first = stream.take(1)
+    seed = subkey(stream.key, b"simulate %d" % first)
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(int.from_bytes(seed, "little"))))
 
 
 def subkey(key: bytes, label: bytes) -> bytes:
     """Return an independent key for a purpose (keyed BLAKE2b, a pseudo-random function)."""
-    return hashlib.blake2b(label, key=key, digest_size=KEY_BYTES).digest()
+    from hashlib import blake2b
+
+    return blake2b(label, key=key, digest_size=KEY_BYTES).digest()
 
 
-def _key(seed: Rng) -> bytes:
+def _key(seed: Seed) -> bytes:
     if seed is None:
         return os.urandom(KEY_BYTES)
-    if isinstance(seed, Stream):
-        return seed.key
     if isinstance(seed, bytes):
         if len(seed) != KEY_BYTES:
             raise ValueError(f"rng given as bytes must be a key of {KEY_BYTES} bytes, not {len(seed)}")
@@ -125,12 +157,18 @@ class Source:
     @classmethod
     def of(cls, stream: Stream, label: bytes, n: int) -> "Source":
         """Take n users from the stream, for the purpose named by ``label``."""
-        key = np.frombuffer(subkey(stream.key, label), "<u4")
-        return cls(key, stream.take(n))
+        first = stream.take(n)  # before the key, which a fork renews
+        return cls(np.frombuffer(subkey(stream.key, label), "<u4"), first)
 
     def skip(self, n: int) -> "Source":
         """Return the source of the users after the first n."""
         return Source(self.key, self.first + n)
+
+    def start(self, n: int, stride: int) -> int:
+        """Return the first user, if n users of ``stride`` bytes each have addresses: past the last they would repeat."""
+        if (self.first + n) * stride > LAST_ADDRESS:
+            raise ValueError(f"position {self.first} of the stream is too far for users of {stride} bytes: use another stream")
+        return self.first
 
     def words(self, n: int, each: int) -> NDArray[np.uint64]:
         """Return ``each`` uniform 64-bit words for n users, shape (n, each): all that a protocol without a kernel needs."""
@@ -138,5 +176,5 @@ class Source:
 
         size = 8 * n * each
         buffer = np.empty((size + 64 + chacha.FILL) // 8, np.uint64)
-        start = chacha.read(self.key, np.uint64(8 * self.first * each), size, buffer) // 8
+        start = chacha.read(self.key, np.uint64(self.start(n, 8 * each) * 8 * each), size, buffer) // 8
         return buffer[start : start + n * each].reshape(n, each)

@@ -1,6 +1,5 @@
 """What was counted, by whom it was counted, and nothing else: tallies of disjoint users add exactly."""
 
-import hashlib
 import json
 import struct
 from dataclasses import dataclass
@@ -22,6 +21,8 @@ _HEADER = struct.Struct("<4sBIQQ")  # magic, version, length of the spec, users,
 
 def _digest(data: bytes) -> bytes:
     """Return what tells a damaged tally from a whole one (not who wrote it)."""
+    import hashlib
+
     return hashlib.blake2b(data, digest_size=DIGEST).digest()
 
 
@@ -119,4 +120,7 @@ class Tally:
         numbers = np.frombuffer(data, "<i8", offset=body).astype(np.int64)
         split = max(entries, 1)
         n = numbers[:split] if entries else int(numbers[0])
-        return cls(registry.from_spec(spec), numbers[split:], n, users)
+        try:
+            return cls(registry.from_spec(spec), numbers[split:], n, users)
+        except TypeError as error:
+            raise ValueError(f"data is not a tally: {error}") from None

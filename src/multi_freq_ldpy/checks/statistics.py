@@ -65,7 +65,7 @@ def variance(protocol: Protocol) -> None:
         off = (estimates.mean(axis=0) - held / users) / np.sqrt(np.maximum(expected, 1e-12) / groups)
         ratio = estimates.var(axis=0, ddof=1) / np.maximum(expected, 1e-12)
         holds(np.abs(off) < Z, f"the mean of {what} is off by {np.abs(off).max():.1f} deviations")
-        rough = expected * (users * float(protocol.channel.p - protocol.channel.q)) ** 2 > 2  # else too few events
+        rough = expected * (users * protocol.channel.slope) ** 2 > 2  # else too few events
         holds(np.abs(ratio - 1)[rough] < Z * (3 / groups) ** 0.5, f"the variance of {what} is off: ratios {ratio[rough]}")
 
 

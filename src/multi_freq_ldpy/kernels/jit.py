@@ -1,6 +1,9 @@
 """How kernels are compiled: on first use, without the GIL, cached on disk wherever some directory is writable."""
 
 from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
 from typing import TypeVar
 
 import numba
@@ -8,8 +11,16 @@ import numba
 F = TypeVar("F", bound=Callable[..., object])
 
 
+@cache
+def _version() -> str:
+    """Return a digest of all kernel files: a cached kernel holds code of the others, and numba looks at its own file only."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
+
+
 def jit(function: F) -> F:
     """Compile ``function`` for the types it is first called with."""
+    function.__qualname__ += f"_{_version()}"  # part of the name under which numba caches it
     try:
         return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # neither the package nor the user's cache directory can be written: compile in every process

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import exact
+from .. import _check, exact
 from ..channel import Channel
 from ..protocol import OneShot
 from ..randomness import Rng, Source, as_generator
@@ -60,7 +60,7 @@ class GRR(OneShot):
         from ..kernels import symbols
 
         own, other = map(np.uint64, self.weights)
-        symbols.randomize(source.key, source.first, values, np.uint64(self.k), own, other, out)
+        symbols.randomize(source.key, source.start(len(values), 4), values, np.uint64(self.k), own, other, out)
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return reports >= self.k
@@ -74,8 +74,8 @@ class GRR(OneShot):
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         super()._check_counts(counts, n)
-        if int(counts.sum()) != n:
-            raise ValueError(f"counts must add up to n={n}, one report a user, not to {counts.sum()}")
+        if _check.total(counts) != n:
+            raise ValueError(f"counts must add up to n={n}, one report a user, not to {_check.total(counts)}")
 
     def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         # With probability p − q the own value for certain, otherwise one of all k alike

@@ -4,12 +4,13 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import exact
+from .. import _check, exact
 from ..channel import Channel
 from ..protocol import OneShot
 from ..randomness import Source
@@ -49,6 +50,52 @@ def colliding(prime: int, g: int, together: int = 2) -> Fraction:
     for i in range(together):
         total *= prime - i
     return Fraction(ways, total) if total else Fraction(0)
+
+
+def best_range(prime: int, excess: Fraction) -> int:
+    """Return the g in [2, P] of least variance for a budget with e^ε − 1 = ``excess``.
+
+    The probability γ that two values collide is linear in g as long as s = P div g stays the same, so there the variance is a quadratic
+    function of 1/(1 − γ): its least value is at an end or next to the stationary point. Blocks of equal s are searched
+    outwards from the best g for even buckets, which bound the variance from below, until that bound exceeds the best found.
+    """
+
+    def cost(g: int, pair: Fraction) -> Fraction:
+        return (1 + pair * excess) * (g - 1 + (1 - pair) * excess) / ((1 - pair) * excess) ** 2
+
+    def even(g: int) -> Fraction:
+        return cost(g, Fraction(prime - g, g * (prime - 1)))
+
+    def least(s: int) -> tuple[Fraction, int]:
+        low, high = max(2, prime // (s + 1) + 1), prime // s
+        size = prime * (prime - 1)
+        start, slope = Fraction(2 * s * prime, size), Fraction(s * (s + 1), size)  # γ = start − slope·g
+        # In u = 1/(1 − γ): (1 + γ·x)·u = (1 + x)·u − x and (g − 1)·u + x = (1/u − 1 + start)/slope·u − u + x
+        a, b = 1 + excess, -excess
+        c, d = (start - 1) / slope - 1, 1 / slope + excess
+        candidates = {low, high}
+        if a * c > 0:
+            u = -(a * d + b * c) / (2 * a * c)
+            if u > 0:
+                still = floor((1 / u - 1 + start) / slope)
+                candidates |= {min(max(g, low), high) for g in (still, still + 1)}
+        return min((cost(g, colliding(prime, g)), g) for g in candidates)
+
+    low, high = 2, prime
+    while high - low > 2:
+        middle = (low + high) // 2
+        low, high = (low, middle + 1) if even(middle) <= even(middle + 1) else (middle, high)
+    nearest = prime // min(range(low, high + 1), key=even)
+    best = least(nearest)
+    s = nearest + 1  # downwards in g
+    while prime // s >= 2 and even(prime // s) <= best[0]:
+        best = min(best, least(s))
+        s = prime // (prime // (s + 1)) if prime // (s + 1) else s + 1
+    s = nearest - 1  # upwards in g
+    while s >= 1 and even(prime // (s + 1) + 1) <= best[0]:
+        best = min(best, least(s))
+        s -= 1
+    return best[1]
 
 
 @dataclass(frozen=True)
@@ -96,7 +143,7 @@ class LocalHashing(OneShot):
 
         seeds, symbols = np.empty((2, len(values)), np.uint64)
         sizes = (np.uint64(x) for x in (self.prime, self.g, *self.weights))
-        hashing.randomize(source.key, source.first, values, *sizes, seeds, symbols)
+        hashing.randomize(source.key, source.start(len(values), hashing.STRIDE), values, *sizes, seeds, symbols)
         out["seed"], out["symbol"] = seeds, symbols
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
@@ -117,6 +164,12 @@ class LocalHashing(OneShot):
         lanes = np.empty((4, hashing.LANES), np.min_scalar_type(2 * self.prime))
         hashing.count(seeds, symbols, np.uint64(self.prime), np.uint64(self.g), lanes, counts)
         return counts
+
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
+        super()._check_counts(counts, n)
+        fewest, most = self.prime // self.g - (self.prime - self.k), min(self.k, -(-self.prime // self.g))
+        if not max(0, fewest) * int(n) <= _check.total(counts) <= most * int(n):
+            raise ValueError(f"counts add up to {_check.total(counts)}, which n={n} reports of {self!r} cannot")
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""
@@ -173,23 +226,6 @@ class OLH(LocalHashing):
         g = P is one bucket a residue, without collisions: what large budgets need where k is not a prime.
         """
         e = sum(exact.exp(exact.budget(self.epsilon))) / 2
-        prime = self.prime
-
-        def cost(g: int, even: bool = False) -> Fraction:
-            """Return the variance; if ``even``, a bound from below, as if all buckets had the same size."""
-            pair = Fraction(prime - g, g * (prime - 1)) if even else colliding(prime, g)
-            return (1 + pair * (e - 1)) * (e + g - 2 - pair * (e - 1)) / ((1 - pair) * (e - 1)) ** 2
-
-        # The bound falls, then rises. Only where it is below the best variance found so far can a better g be.
-        low, high = 2, prime
-        while high - low > 2:
-            middle = (low + high) // 2
-            low, high = (low, middle + 1) if cost(middle, True) <= cost(middle + 1, True) else (middle, high)
-        start = min(range(low, high + 1), key=lambda g: cost(g, True))
-        best = (cost(start), start)
-        for candidates in (range(start - 1, 1, -1), range(start + 1, prime + 1)):
-            for g in candidates:
-                if cost(g, True) > best[0]:
-                    break
-                best = min(best, (cost(g), g))
-        return best[1]
+        if (e - 1) * exact.WORD < 1:
+            raise exact.too_small(self.epsilon, self.k)
+        return best_range(self.prime, e - 1)

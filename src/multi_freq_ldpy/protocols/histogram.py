@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import exact
+from .. import _check, exact
 from ..channel import Channel, binomial, convolve, normalised
 from ..privacy import Privacy
-from ..protocol import OneShot
+from ..protocol import OneShot, declared
 from ..randomness import Rng, Source, as_generator
 
 UNIT = 2**32
@@ -66,6 +66,8 @@ class SHE(OneShot):
     (1.0, 0.0784)
     """
 
+    k: int = declared(_check.Integer(2, 2**28))
+
     @cached_property
     def weight(self) -> int:
         """The exponent s times 2³²."""
@@ -79,7 +81,7 @@ class SHE(OneShot):
         """The moments of a report's entries."""
         s = self.weight / UNIT
         noise = 2 * exp(-s) / expm1(-s) ** 2
-        return NoiseChannel(1.0, 0.0, 1.0 + noise, noise, 0.0, 0.0, s)
+        return NoiseChannel(1.0, 0.0, 1.0 + noise, noise, 0.0, 0.0, exponent=s)
 
     @property
     def moments(self) -> Channel:
@@ -104,7 +106,7 @@ class SHE(OneShot):
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import noise
 
-        noise.randomize(source.key, source.first, values, np.uint64(self.weight), out)
+        noise.randomize(source.key, source.start(len(values), 1), values, np.uint64(self.weight), out)
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return (reports < -LARGEST).any(axis=1)
@@ -112,6 +114,11 @@ class SHE(OneShot):
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return the entries themselves, shape (n, k)."""
         return reports
+
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
+        super()._check_counts(counts, n)
+        if int(np.abs(counts).max()) > LARGEST * int(n):
+            raise ValueError(f"counts has an entry of size {np.abs(counts).max()}, which n={n} reports cannot add up to")
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return reports >= 1  # P(y − 1)/P(y) is e^s there and e^(−s) elsewhere

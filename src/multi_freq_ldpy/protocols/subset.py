@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import exact
+from .. import _check, exact
 from ..channel import Channel
 from ..protocol import OneShot
 from ..randomness import Source
@@ -80,8 +80,10 @@ class SS(OneShot):
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import subsets
 
+        owned, fractions, corrections = self._draw
+        first = source.start(len(values), 2 * self.report_bytes + 5 + 4 * corrections)
         own = np.uint64(self.weight)
-        subsets.randomize(source.key, source.first, values, self.k, self.omega, own, *self._draw, out)
+        subsets.randomize(source.key, first, values, self.k, self.omega, own, owned, fractions, corrections, out)
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         step = max(1, 2**24 // self.k)
@@ -98,12 +100,13 @@ class SS(OneShot):
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         super()._check_counts(counts, n)
-        if int(counts.sum()) != self.omega * int(n):
-            raise ValueError(f"counts must add up to omega·n = {self.omega * int(n)}, not to {counts.sum()}")
+        if _check.total(counts) != self.omega * int(n):
+            raise ValueError(f"counts must add up to omega·n = {self.omega * int(n)}, not to {_check.total(counts)}")
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""
-        value = self._check_law(value, comb(self.k, self.omega))
+        few = min(self.omega, self.k - self.omega) <= 32  # otherwise the number of sets alone takes long to work out
+        value = self._check_law(value, comb(self.k, self.omega) if few else 2**64)
         p = Fraction(self.weight, exact.WORD)
         inside, outside = p / comb(self.k - 1, self.omega - 1), (1 - p) / comb(self.k - 1, self.omega)
         return {

@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -79,7 +78,8 @@ class UnaryEncoding(OneShot):
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import bits
 
-        bits.randomize(source.key, source.first, values, self.k, np.uint64(self.weights[0]), *self._table, out)
+        first = source.start(len(values), 2 * self.report_bytes + 2)
+        bits.randomize(source.key, first, values, self.k, np.uint64(self.weights[0]), *self._table, out)
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return padded(reports, self.k)
@@ -98,7 +98,7 @@ class UnaryEncoding(OneShot):
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""
-        value = self._check_law(value, 2**self.k)
+        value = self._check_law(value, 2 ** min(self.k, 64))
         p, q = (Fraction(w, exact.WORD) for w in self.weights)
         law = {}
         for number in range(2**self.k):
@@ -173,9 +173,9 @@ class THE(UnaryEncoding):
             low, high = (low, right) if self._cost(left) <= self._cost(right) else (left, high)
         return Fraction(min(range(max(low, 2**31 + 1), high + 1), key=self._cost), 2**32)
 
-    def _cost(self, theta: int) -> Decimal:
+    def _cost(self, theta: int) -> Fraction:
         """Return q(1 − q)/(p − q)² for the threshold theta/2³²."""
-        p, q = (exact.decimal(x) for x in self._at(Fraction(theta, 2**32)))
+        p, q = self._at(Fraction(theta, 2**32))
         return q * (1 - q) / (p - q) ** 2
 
     def _at(self, theta: Fraction) -> tuple[Fraction, Fraction]:

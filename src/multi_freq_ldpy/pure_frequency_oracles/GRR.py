@@ -8,7 +8,7 @@ array([0.2, 0.6, 0.2])
 from collections.abc import Sequence
 from typing import Any
 
-from ..functions import Vector, ahead, normalised, some, updated, value_of
+from ..functions import Vector, ahead, fresh, normalised, some, updated, value_of
 from ..protocols.grr import GRR
 from ..randomness import Rng
 
@@ -22,7 +22,7 @@ def GRR_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> i
     """Return the randomized value of one user."""
     drawn = ahead(GRR, _unpack, k, epsilon)
     if rng is not None:
-        return int(drawn.protocol.randomize(value_of(input_data, k), rng))
+        return int(drawn.protocol.randomize(value_of(input_data, k), fresh(rng)))
     k = drawn.protocol.k
     return (value_of(input_data, k) + int(drawn.next())) % k
 

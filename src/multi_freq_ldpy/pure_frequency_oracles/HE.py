@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..channel import Channel
-from ..functions import Vector, ahead, normalised, some, tally_rows, updated, value_of
+from ..functions import Vector, ahead, fresh, normalised, some, tally_rows, updated, value_of
 from ..postprocess import norm
 from ..protocols.histogram import SHE, UNIT
 from ..randomness import Rng
@@ -49,7 +49,7 @@ def HE_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Ve
     drawn = ahead(SHE, _unpack, k, epsilon)
     value = value_of(input_data, k)
     if rng is not None:
-        return np.array(drawn.protocol.randomize(value, rng), np.float64)
+        return np.array(drawn.protocol.randomize(value, fresh(rng)), np.float64)
     row: Vector = drawn.next().copy()  # a view would show the noise of other users
     row[0], row[value] = row[value], row[0]
     return row

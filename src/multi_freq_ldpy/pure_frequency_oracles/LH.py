@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import Ahead, Vector, ahead, normalised, packed, some, updated, value_of
+from ..functions import Ahead, Vector, ahead, fresh, normalised, packed, some, updated, value_of
 from ..protocols.hashing import BLH, OLH, LocalHashing
 from ..randomness import Rng
 from ..tally import Tally
@@ -51,7 +51,7 @@ def LH_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, 
     protocol = drawn.protocol
     assert isinstance(protocol, LocalHashing)
     if rng is not None:
-        seed, symbol = protocol.randomize(value, rng).tolist()
+        seed, symbol = protocol.randomize(value, fresh(rng)).tolist()
         return symbol, seed
     noise, seed = drawn.next()
     prime, g = protocol.prime, protocol.g

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..functions import Vector, ahead, normalised, packed, some, updated, value_of
+from ..functions import Vector, ahead, fresh, normalised, packed, some, updated, value_of
 from ..protocols.subset import SS
 from ..protocols.unary import unpack
 from ..randomness import Rng
@@ -40,7 +40,7 @@ def SS_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> ND
     drawn = ahead(SS, _unpack, k, epsilon)
     value = value_of(input_data, k)
     if rng is not None:
-        return np.flatnonzero(unpack(drawn.protocol.randomize([value], rng), k)[0])
+        return np.flatnonzero(unpack(drawn.protocol.randomize([value], fresh(rng)), k)[0])
     return np.sort((drawn.next() + value) % k)
 
 
