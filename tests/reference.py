@@ -13,7 +13,11 @@ MASK = 2**32 - 1
 
 def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
     """Return 64 bytes of the key stream (RFC 8439, section 2.3, with the counter and nonce words joined to 64 bits each)."""
-    start = [*struct.unpack("<4I", b"expand 32-byte k"), *struct.unpack("<8I", key), *struct.unpack("<4I", struct.pack("<QQ", block, nonce))]
+    start = [
+        *struct.unpack("<4I", b"expand 32-byte k"),
+        *struct.unpack("<8I", key),
+        *struct.unpack("<4I", struct.pack("<QQ", block, nonce)),
+    ]
     x = list(start)
 
     def quarter_round(a: int, b: int, c: int, d: int) -> None:

@@ -143,7 +143,9 @@ def test_a_wrong_batch_among_good_ones_is_refused() -> None:
             GRR(3, 1.0).tally(wrong)
 
 
-@pytest.mark.parametrize("counts", [[1, 2], [1, 2, -1], [1.0, 2, 3], ["a", "b", "c"], [[1, 2, 3]], None, 5, [2**62, 2**62, 1], [np.nan] * 3])
+@pytest.mark.parametrize(
+    "counts", [[1, 2], [1, 2, -1], [1.0, 2, 3], ["a", "b", "c"], [[1, 2, 3]], None, 5, [2**62, 2**62, 1], [np.nan] * 3]
+)
 def test_wrong_histograms(counts: Any) -> None:
     for cls in ONE_SHOT:
         with pytest.raises((ValueError, TypeError), match="counts"):

@@ -87,7 +87,9 @@ def test_a_changed_kernel_reaches_every_other(tmp_path: Path) -> None:
     before = run(draw, **here)
     assert run(draw, **here) == before
     changed = tmp_path / "multi_freq_ldpy" / "kernels" / "symbols.py"
-    changed.write_text(changed.read_text().replace("    if word < t:\n        return uint64(0)\n", "    if word >= t:\n        return uint64(0)\n"))
+    changed.write_text(
+        changed.read_text().replace("    if word < t:\n        return uint64(0)\n", "    if word >= t:\n        return uint64(0)\n")
+    )
     assert run(draw, **here) != before
 
 

@@ -34,7 +34,15 @@ def test_moments_of_ten_million_reports(cls: type[OneShot]) -> None:
 GRID = [
     (cls, k, epsilon, n)
     for cls in (GRR, OLH, SS, SUE, OUE, THE, BLH)
-    for k, epsilon, n in ((2, 1.0, 300), (10, 1.0, 1000), (10, 3.0, 5000), (100, 1.0, 10000), (100, 6.0, 2000), (100, 6.0, 100), (5, 8.0, 3000))
+    for k, epsilon, n in (
+        (2, 1.0, 300),
+        (10, 1.0, 1000),
+        (10, 3.0, 5000),
+        (100, 1.0, 10000),
+        (100, 6.0, 2000),
+        (100, 6.0, 100),
+        (5, 8.0, 3000),
+    )
 ] + [(SHE, 10, 1.0, n) for n in (1, 3, 20, 49, 50, 1000)]
 
 

@@ -2,7 +2,6 @@
 
 import math
 import operator
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -13,12 +12,11 @@ LARGEST_DOMAIN = 2**32 - 5
 """The largest prime below 2³²: local hashing works modulo a prime, in 64-bit arithmetic."""
 
 
-@dataclass(frozen=True)
 class Integer:
     """An integer in [low, high]; NumPy integers are welcome, booleans and floats are not."""
 
-    low: int
-    high: int
+    def __init__(self, low: int, high: int) -> None:
+        self.low, self.high = low, high
 
     def __call__(self, name: str, value: object) -> int:
         """Return ``value`` as an int."""
@@ -37,7 +35,6 @@ class Integer:
         return [self.low - 1, self.high + 1, -1, float(self.low), str(self.low), None, True, math.nan, [self.low], 1j]
 
 
-@dataclass(frozen=True)
 class Budget:
     """A privacy budget: a finite real number above 0."""
 

@@ -1,6 +1,6 @@
 """The one idea: the aggregator sees every protocol as an affine channel from frequencies to expected counts."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -43,7 +43,7 @@ class Channel:
 
     def rounded(self) -> "Channel":
         """Return the same channel in floats."""
-        return type(self)(*(None if m is None else float(m) for m in astuple(self)))
+        return replace(self, **{each.name: float(m) for each in fields(self) if (m := getattr(self, each.name)) is not None})
 
     @property
     def slope(self) -> float:
@@ -133,7 +133,7 @@ def normalised(log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the probabilities whose successive ratios have these logarithms."""
     logs = np.concatenate(([0.0], np.cumsum(log_ratios)))
     weights = np.exp(logs - logs.max())
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())
 
 
 def convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:

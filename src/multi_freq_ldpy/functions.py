@@ -43,14 +43,18 @@ class Ahead:
             self._drawn.extend(drawn)
             return last
 
-    def clear(self) -> None:
-        """Forget what was drawn: after a fork the parent may use it."""
-        self._drawn.clear()
-
 
 _pools: weakref.WeakSet[Ahead] = weakref.WeakSet()
+
+
+def _forget() -> None:
+    """Forget, in a forked child, what the parent may use."""
+    for pool in _pools:
+        pool._drawn.clear()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [pool.clear() for pool in _pools])
+    os.register_at_fork(after_in_child=_forget)
 
 
 def cached(function: Callable[..., R]) -> Callable[..., R]:
@@ -128,7 +132,7 @@ def zeros_and_ones(block: Vector) -> NDArray[Any]:
     ones = block == 1
     if not (ones | (block == 0)).all():
         raise ValueError(f"reports must be rows of 0 and 1, not {block[~(ones | (block == 0))][0]!r}")
-    return ones
+    return np.asarray(ones)
 
 
 def normalised(tally: Tally) -> Vector:

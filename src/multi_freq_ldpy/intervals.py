@@ -75,7 +75,7 @@ def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = ((x - f) ** 2 - (x - best) ** 2) / sigma**2
             near, far = f / sigma, (1 - f) / sigma
-        return (f == best) | (statistic <= _critical(near, far, level))
+        return np.asarray((f == best) | (statistic <= _critical(near, far, level)))
 
     outside = np.clip(np.stack((best - reach, best + reach)), 0.0, 1.0)
     result = np.where(kept(outside), outside, best)
@@ -121,7 +121,7 @@ def _critical_table(level: float) -> Vector:
         root = np.sqrt(c)
         with np.errstate(divide="ignore"):
             bound = np.where(d >= root, root, (d * d + c) / (2 * d))
-        return np.interp(bound, grid, normal)
+        return np.asarray(np.interp(bound, grid, normal))
 
     for _ in range(50):
         middle = (low + high) / 2

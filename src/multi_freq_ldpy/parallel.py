@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 
 GRAIN = 1 << 13
 """Fewest users worth a thread of their own."""
@@ -48,5 +49,5 @@ def ranges(n: int, job: Callable[[int, int], object]) -> None:
 
     edges = [n * i // parts for i in range(parts + 1)]
     with ThreadPoolExecutor(parts) as pool:
-        for done in [pool.submit(job, low, high) for low, high in zip(edges, edges[1:], strict=False)]:
+        for done in [pool.submit(job, low, high) for low, high in pairwise(edges)]:
             done.result()

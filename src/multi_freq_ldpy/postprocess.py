@@ -42,7 +42,8 @@ def norm_sub(frequencies: Vector) -> Vector:
     kept = np.flatnonzero(descending > excess)
     if not kept.size:  # only where a frequency is NaN
         return np.full(frequencies.shape, 1 / frequencies.size)
-    return np.clip(frequencies - excess[kept[-1]], 0.0, None)
+    projected: Vector = np.clip(frequencies - excess[kept[-1]], 0.0, None)
+    return projected
 
 
 def mle(counts: NDArray[Any], n: int, p: float, q: float) -> Vector:

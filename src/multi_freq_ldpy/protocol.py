@@ -1,6 +1,5 @@
 """A protocol: one attribute, its domain size and its budgets; client and aggregator are both its methods."""
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
@@ -97,13 +96,14 @@ class Protocol(ABC):
             for start in range(low, high, step):
                 stop = min(high, start + step)
                 first, last = np.searchsorted(ends, (start, stop - 1), side="right")
-                held = np.diff(np.clip(ends[first : last + 1], start, stop), prepend=start)
+                edges = np.clip(ends[first : last + 1], start, stop)
+                held = edges - np.concatenate(([start], edges[:-1]))
                 out = np.empty(stop - start, self.report_dtype)
                 self._randomize(_readonly(np.repeat(np.arange(first, last + 1), held)), source.skip(start), out)
                 totals.append(self._count(_readonly(out)))
 
         parallel.ranges(n, job)
-        return np.sum(totals, axis=0)
+        return np.asarray(np.sum(totals, axis=0))
 
     # The verbs
 
@@ -184,6 +184,8 @@ class Protocol(ABC):
     @cached_property
     def _label(self) -> bytes:
         """What separates this protocol's randomness from that of every other on the same stream."""
+        import json
+
         return json.dumps(self._fields(), sort_keys=True).encode()
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -103,7 +103,7 @@ class Stream:
 
 
 Seed: TypeAlias = Union[int, "np.integer[Any]", bytes, "SeedSequence", "Generator", None]
-Rng: TypeAlias = Union[Seed, Stream]
+Rng: TypeAlias = Union[Seed, Stream]  # noqa: UP007
 """What ``rng`` may be. The same int or SeedSequence gives the same noise at every call: use a ``Stream`` for several batches."""
 
 

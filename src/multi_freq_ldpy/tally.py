@@ -1,6 +1,5 @@
 """What was counted, by whom it was counted, and nothing else: tallies of disjoint users add exactly."""
 
-import json
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -85,6 +84,8 @@ class Tally:
 
     def to_bytes(self) -> bytes:
         """Return the tally with its protocol's spec, little endian, versioned."""
+        import json
+
         from . import registry
 
         spec = json.dumps(registry.to_spec(self.protocol), sort_keys=True).encode()
@@ -96,6 +97,8 @@ class Tally:
     @classmethod
     def from_bytes(cls, data: bytes) -> "Tally":
         """Return the tally that ``to_bytes`` wrote; anything else is a ValueError."""
+        import json
+
         from . import registry
 
         if not isinstance(data, bytes | bytearray | memoryview):

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 def encode(protocol: "Protocol", reports: object) -> bytes:
-    """Return the reports (one or many) as n·``protocol.report_bytes`` bytes.
+    r"""Return the reports (one or many) as n·``protocol.report_bytes`` bytes.
 
     >>> from multi_freq_ldpy import GRR, wire
     >>> wire.encode(GRR(300, epsilon=1.0), [1, 258])
-    b'\\x01\\x00\\x02\\x01'
+    b'\x01\x00\x02\x01'
     """
     return protocol._as_reports(reports).tobytes()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from ..protocol import Protocol
 from . import behaviour, enumeration, statistics
-from .tools import NotApplicable
+from .tools import NotApplicable as NotApplicable
 
 LAWS: dict[str, Callable[[Protocol], None]] = {
     "integers": behaviour.integers,

@@ -8,7 +8,6 @@ from ..randomness import Stream
 from .tools import Z, holds, laws_of, many
 
 
-
 def fit(protocol: Protocol) -> None:
     """Reports fit the law (chi-square), for the first and the last value."""
     laws = laws_of(protocol)

@@ -16,7 +16,7 @@ ENUMERATED = 2**16
 """Largest number of (report, value, value) that is gone through in exact arithmetic."""
 
 
-class NotApplicable(Exception):  # noqa: N818
+class NotApplicable(Exception):
     """A law says nothing about this protocol."""
 
 

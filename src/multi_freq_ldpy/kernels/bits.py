@@ -26,7 +26,7 @@ def table(q: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @jit
-def leftover(key, address, fractions, spare):  # type: ignore[no-untyped-def]
+def leftover(key, address, fractions, spare):
     """Draw a byte from what the table leaves."""
     index = 0
     while True:
@@ -42,7 +42,7 @@ def leftover(key, address, fractions, spare):  # type: ignore[no-untyped-def]
 
 
 @jit
-def fill_row(key, address, words, owned, fractions, spare, k, row):  # type: ignore[no-untyped-def]
+def fill_row(key, address, words, owned, fractions, spare, k, row):
     """Draw the k bits of a row from ``words`` (uint16) at ``address``; bits beyond the k-th are 0."""
     for c in range(row.size):
         word = words[c]
@@ -55,7 +55,7 @@ def fill_row(key, address, words, owned, fractions, spare, k, row):  # type: ign
 
 
 @jit
-def bernoulli(key, address, word, p, spare):  # type: ignore[no-untyped-def]
+def bernoulli(key, address, word, p, spare):
     """Decide with probability p/2⁶⁴ from a 16-bit word, reading on where it equals the first digits of p."""
     top = p >> uint64(48)
     if uint64(word) != top:
@@ -64,7 +64,7 @@ def bernoulli(key, address, word, p, spare):  # type: ignore[no-untyped-def]
 
 
 @jit
-def randomize(key, first, values, k, p, owned, fractions, out):  # type: ignore[no-untyped-def]
+def randomize(key, first, values, k, p, owned, fractions, out):
     """Randomize users ``first``, ``first`` + 1, …; a user owns two bytes for each byte of the row and two for the own bit."""
     width = out.shape[1]
     stride = 2 * width + 2
@@ -83,7 +83,7 @@ def randomize(key, first, values, k, p, owned, fractions, out):  # type: ignore[
 
 
 @jit
-def write_bit(row, position, bit):  # type: ignore[no-untyped-def]
+def write_bit(row, position, bit):
     """Set the bit at ``position`` to ``bit``."""
     mask = uint8(1 << (position & 7))
     if bit:
@@ -93,7 +93,7 @@ def write_bit(row, position, bit):  # type: ignore[no-untyped-def]
 
 
 @jit
-def count(reports, counts):  # type: ignore[no-untyped-def]
+def count(reports, counts):
     """Add the number of ones in every column of ``reports`` (n, width) to ``counts`` (8·width), little bit order.
 
     Several rows are taken side by side so that the inner loop is long; byte counters are emptied before they can overflow.
@@ -106,7 +106,7 @@ def count(reports, counts):  # type: ignore[no-untyped-def]
     start = 0
     while start < flat.size:
         lines = min(255, (flat.size - start + line - 1) // line)
-        for r in range(lines):
+        for _ in range(lines):
             part = flat[start : min(flat.size, start + line)]
             start += line
             for bit in range(8):

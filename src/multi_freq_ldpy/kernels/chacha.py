@@ -19,7 +19,7 @@ LANES = 8  # blocks computed side by side: one 256-bit vector holds a word of ea
 FILL = 64 * LANES  # bytes; fill() writes whole multiples
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _permute(typing_context: Any, state: Any, out: Any) -> Any:
     """Run the twenty rounds on the (16, LANES) array ``state`` and add the input, into ``out``."""
 
@@ -71,7 +71,7 @@ def _permute(typing_context: Any, state: Any, out: Any) -> Any:
 
 
 @jit
-def fill(key, nonce, block, out):  # type: ignore[no-untyped-def]
+def fill(key, nonce, block, out):
     """Write the key stream from ``block`` on into ``out`` (uint32, a multiple of FILL bytes)."""
     state = np.empty((16, LANES), np.uint32)
     mixed = np.empty((16, LANES), np.uint32)
@@ -96,7 +96,7 @@ def fill(key, nonce, block, out):  # type: ignore[no-untyped-def]
 
 
 @jit
-def read(key, address, size, buffer):  # type: ignore[no-untyped-def]
+def read(key, address, size, buffer):
     """Put ``size`` bytes of the main stream from byte ``address`` on into ``buffer`` (uint64) and return where they start."""
     skipped = uint64(address) & uint64(63)
     words = (uint64(size) + skipped + uint64(FILL - 1)) // uint64(FILL) * uint64(FILL // 8)
@@ -105,7 +105,7 @@ def read(key, address, size, buffer):  # type: ignore[no-untyped-def]
 
 
 @jit
-def read_on(key, address, index, buffer):  # type: ignore[no-untyped-def]
+def read_on(key, address, index, buffer):
     """Return 64-bit word ``index`` of the draw at ``address``; indexes are to be asked for as 0, 1, 2, … (``buffer``: FILL bytes)."""
     place = index % (FILL // 8)
     if place == 0:
@@ -114,7 +114,7 @@ def read_on(key, address, index, buffer):  # type: ignore[no-untyped-def]
 
 
 @jit
-def buffers(stride):  # type: ignore[no-untyped-def]
+def buffers(stride):
     """Return how many users of ``stride`` bytes to read at a time, a buffer for them and one for reading on."""
     users = max(np.int64(1), np.int64(16384) // stride)
     return users, np.empty((users * stride + 64 + FILL) // 8, np.uint64), np.empty(FILL // 8, np.uint64)

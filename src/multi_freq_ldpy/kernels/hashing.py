@@ -16,14 +16,14 @@ LANES = 128  # reports counted side by side
 
 
 @jit
-def bucket(x, seed, prime, g):  # type: ignore[no-untyped-def]
+def bucket(x, seed, prime, g):
     """Return the bucket of x; a·x + s and g·residue stay below 2⁶⁴ because P < 2³²."""
     residue = ((uint64(1) + seed // prime) * uint64(x) + seed % prime) % prime
     return g * residue // prime
 
 
 @jit
-def randomize(key, first, values, prime, g, t, q, seeds, symbols):  # type: ignore[no-untyped-def]
+def randomize(key, first, values, prime, g, t, q, seeds, symbols):
     """Randomize users ``first``, ``first`` + 1, … into ``seeds`` and ``symbols`` (both uint64)."""
     family = prime * (prime - uint64(1))
     rejected = (uint64(0) - family) % family  # 2⁶⁴ modulo the number of hash functions
@@ -45,7 +45,7 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):  # type: igno
 
 
 @jit
-def count(seeds, symbols, prime, g, lanes, counts):  # type: ignore[no-untyped-def]
+def count(seeds, symbols, prime, g, lanes, counts):
     """Add to ``counts`` how many reports support each value.
 
     ``lanes`` is scratch space, (4, LANES) of an unsigned type that holds 2·P: all arithmetic below is done in that type.

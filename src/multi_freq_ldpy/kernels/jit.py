@@ -4,11 +4,9 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 import numba
-
-F = TypeVar("F", bound=Callable[..., object])
 
 
 @cache
@@ -18,10 +16,10 @@ def _version() -> str:
     return blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
 
 
-def jit(function: F) -> F:
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` for the types it is first called with."""
     function.__qualname__ += f"_{_version()}"  # part of the name under which numba caches it
     try:
-        return numba.njit(nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package nor the user's cache directory can be written: compile in every process
-        return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+        return numba.njit(nogil=True)(function)

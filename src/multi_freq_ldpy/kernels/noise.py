@@ -15,7 +15,7 @@ LIMIT = 2**31 - 1  # reports are int32 and saturate
 
 
 @jit
-def exponential_coin(key, address, index, gamma, spare):  # type: ignore[no-untyped-def]
+def exponential_coin(key, address, index, gamma, spare):
     """Toss a coin of probability e^(−gamma/2³²), gamma ≤ 2³²; return it and the index of the next unread word."""
     run = 1
     while True:
@@ -32,7 +32,7 @@ def exponential_coin(key, address, index, gamma, spare):  # type: ignore[no-unty
 
 
 @jit
-def randomize(key, first, values, m, out):  # type: ignore[no-untyped-def]
+def randomize(key, first, values, m, out):
     """Write one-hot rows plus noise for users ``first``, ``first`` + 1, …; all that a user draws is read on at its number."""
     spare = np.empty(FILL // 8, np.uint64)
     one = uint64(2**32)

@@ -13,7 +13,7 @@ from .jit import jit
 
 
 @jit
-def below(word, k):  # type: ignore[no-untyped-def]
+def below(word, k):
     """Return a uniform number below k from a 32-bit word, or k where the word has to be rejected."""
     product = uint64(word) * uint64(k)
     if uint32(product) < uint64(2**32 - 2**32 // k * k):
@@ -22,8 +22,8 @@ def below(word, k):  # type: ignore[no-untyped-def]
 
 
 @jit
-def randomize(key, first, values, k, w, p, owned, fractions, corrections, out):  # type: ignore[no-untyped-def]
-    """Randomize users ``first``, ``first`` + 1, …
+def randomize(key, first, values, k, w, p, owned, fractions, corrections, out):
+    """Randomize users ``first``, ``first`` + 1 and so on.
 
     A user owns two bytes for each byte of the row, two for the own bit, and four for each of ``corrections`` uniform draws,
     rounded up to a multiple of four; more corrections read on.

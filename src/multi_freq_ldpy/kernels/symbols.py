@@ -12,7 +12,7 @@ from .jit import jit
 
 
 @jit
-def offset(word, t, q):  # type: ignore[no-untyped-def]
+def offset(word, t, q):
     """Return what the word adds to the symbol: 0 keeps it."""
     if word < t:
         return uint64(0)
@@ -20,7 +20,7 @@ def offset(word, t, q):  # type: ignore[no-untyped-def]
 
 
 @jit
-def settled(high, t, q):  # type: ignore[no-untyped-def]
+def settled(high, t, q):
     """Tell whether all words with this high half have the same offset."""
     last = high | uint64(0xFFFFFFFF)
     if last < t or high < t:
@@ -29,7 +29,7 @@ def settled(high, t, q):  # type: ignore[no-untyped-def]
 
 
 @jit
-def randomize(key, first, values, m, t, q, out):  # type: ignore[no-untyped-def]
+def randomize(key, first, values, m, t, q, out):
     """Randomize the symbols of users ``first``, ``first`` + 1, …; a user owns four bytes of the main stream."""
     users, buffer, spare = buffers(4)
     for low in range(0, values.size, users):

@@ -1,6 +1,5 @@
 """Generalized randomized response."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -19,7 +18,6 @@ def symbol_dtype(m: int) -> np.dtype[Any]:
     return np.dtype(np.min_scalar_type(m - 1)).newbyteorder("<")
 
 
-@dataclass(frozen=True)
 class GRR(OneShot):
     """Generalized randomized response: a report is a value, the user's own or one of the others.
 
@@ -67,7 +65,7 @@ class GRR(OneShot):
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return 1 for the reported value and 0 for the others, shape (n, k)."""
-        return (reports[:, np.newaxis] == np.arange(self.k)).astype(np.uint8)
+        return np.asarray(reports[:, np.newaxis] == np.arange(self.k), np.uint8)
 
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(reports, minlength=self.k)

@@ -1,7 +1,6 @@
 """Local hashing: the value is hashed to a small domain by a function of the user's own, and the symbol randomized."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -98,7 +97,6 @@ def best_range(prime: int, excess: Fraction) -> int:
     return best[1]
 
 
-@dataclass(frozen=True)
 class LocalHashing(OneShot):
     """Base of the local hashing protocols: a seed and a randomized symbol out of g.
 
@@ -142,8 +140,9 @@ class LocalHashing(OneShot):
         from ..kernels import hashing
 
         seeds, symbols = np.empty((2, len(values)), np.uint64)
+        first = source.start(len(values), hashing.STRIDE)
         sizes = (np.uint64(x) for x in (self.prime, self.g, *self.weights))
-        hashing.randomize(source.key, source.start(len(values), hashing.STRIDE), values, *sizes, seeds, symbols)
+        hashing.randomize(source.key, first, values, *sizes, seeds, symbols)
         out["seed"], out["symbol"] = seeds, symbols
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
@@ -154,7 +153,7 @@ class LocalHashing(OneShot):
         seed = reports["seed"].astype(np.uint64)[:, np.newaxis]
         prime, g, x = np.uint64(self.prime), np.uint64(self.g), np.arange(self.k, dtype=np.uint64)
         residue = ((np.uint64(1) + seed // prime) * x + seed % prime) % prime
-        return (g * residue // prime == reports["symbol"][:, np.newaxis]).astype(np.uint8)
+        return np.asarray(g * residue // prime == reports["symbol"][:, np.newaxis], np.uint8)
 
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         from ..kernels import hashing
@@ -183,7 +182,6 @@ class LocalHashing(OneShot):
         return {report.tobytes(): own if held else other for report, held in zip(reports, supported, strict=True)}
 
 
-@dataclass(frozen=True)
 class BLH(LocalHashing):
     """Binary local hashing: a seed and one randomized bit.
 
@@ -205,7 +203,6 @@ class BLH(LocalHashing):
         return 2
 
 
-@dataclass(frozen=True)
 class OLH(LocalHashing):
     """Optimal local hashing: a seed and a randomized symbol out of g, with the g of least variance for rare values.
 
@@ -225,7 +222,7 @@ class OLH(LocalHashing):
 
         g = P is one bucket a residue, without collisions: what large budgets need where k is not a prime.
         """
-        e = sum(exact.exp(exact.budget(self.epsilon))) / 2
+        e, _ = exact.exp(exact.budget(self.epsilon))
         if (e - 1) * exact.WORD < 1:
             raise exact.too_small(self.epsilon, self.k)
         return best_range(self.prime, e - 1)

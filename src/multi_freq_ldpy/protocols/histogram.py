@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from math import exp, expm1, floor, log1p
+from math import exp, expm1, floor
 from typing import Any
 
 import numpy as np
@@ -54,9 +54,10 @@ class NoiseChannel(Channel):
 class SHE(OneShot):
     """Summed histogram encoding: k integers, the user's one-hot vector plus noise with P(x) ∝ e^(−s|x|), s = ε/2.
 
-    The contribution to a value is the entry itself: mean 1 for the own value, 0 for the others, with the variance σ² = 2e^(−s)/(1 − e^(−s))²
-    of the noise. Historic, and the largest report; useful where sums are wanted. The noise is drawn exactly on the integers: no
-    floating-point number ever leaves the device. s is ε/2 rounded down to a multiple of 2⁻³².
+    The contribution to a value is the entry itself: mean 1 for the own value, 0 for the others, with the variance
+    σ² = 2e^(−s)/(1 − e^(−s))² of the noise. Historic, and the largest report; useful where sums
+    are wanted. The noise is drawn exactly on the integers: no floating-point number ever leaves the device. s is ε/2 rounded down to a
+    multiple of 2⁻³².
 
     Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006; Canonne, Kamath and
     Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020 (for the sampler).
@@ -109,7 +110,7 @@ class SHE(OneShot):
         noise.randomize(source.key, source.start(len(values), 1), values, np.uint64(self.weight), out)
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        return (reports < -LARGEST).any(axis=1)
+        return np.asarray((reports < -LARGEST).any(axis=1))
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return the entries themselves, shape (n, k)."""
@@ -125,8 +126,8 @@ class SHE(OneShot):
 
     def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         generator, n, stop = as_generator(rng), int(counts.sum()), -expm1(-self.weight / UNIT)
-        noise: NDArray[np.int64] = generator.negative_binomial(n, stop, size=(2, self.k))
-        return counts + noise[0] - noise[1]
+        up, down = generator.negative_binomial(n, stop, size=(2, self.k))
+        return np.asarray(counts + up - down)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Refuse: noise has no bounds, so the reports cannot be listed; privacy is checked on the exponents."""

@@ -1,6 +1,5 @@
 """Subset selection."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -17,7 +16,6 @@ from ..randomness import Source
 from .unary import bits_dtype, count_bits, padded, unpack
 
 
-@dataclass(frozen=True)
 class SS(OneShot):
     """Subset selection: a report is a set of ω of the k values, likelier if it holds the user's own.
 
@@ -37,7 +35,7 @@ class SS(OneShot):
     @cached_property
     def omega(self) -> int:
         """The size of a set: the integer that minimises (ωe^ε + k − ω)²/(ω(k − ω)), one of the two next to k/(e^ε + 1)."""
-        e = sum(exact.exp(exact.budget(self.epsilon))) / 2
+        e, _ = exact.exp(exact.budget(self.epsilon))
         near = floor(self.k / (e + 1))
         candidates = {min(max(w, 1), self.k - 1) for w in (near, near + 1)}
         return min(candidates, key=lambda w: ((w * e + self.k - w) ** 2 / (w * (self.k - w)), w))
@@ -89,7 +87,7 @@ class SS(OneShot):
         step = max(1, 2**24 // self.k)
         parts = (reports[i : i + step] for i in range(0, len(reports), step))
         sizes = [unpack(part, self.k).sum(axis=1, dtype=np.int64) for part in parts]
-        return padded(reports, self.k) | (np.concatenate(sizes) != self.omega)
+        return np.asarray(padded(reports, self.k) | (np.concatenate(sizes) != self.omega))
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return 1 for the values in the set and 0 for the others, shape (n, k)."""

@@ -1,7 +1,6 @@
 """Unary encodings: one independently randomized bit for each value of the domain."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -39,7 +38,6 @@ def count_bits(reports: NDArray[Any], k: int) -> NDArray[np.int64]:
     return counts[:k]
 
 
-@dataclass(frozen=True)
 class UnaryEncoding(OneShot):
     """Base of the unary encodings: the own bit is 1 with probability p, every other with probability q, all independent."""
 
@@ -92,9 +90,8 @@ class UnaryEncoding(OneShot):
         return count_bits(reports, self.k)
 
     def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
-        generator, channel = as_generator(rng), self.channel
-        drawn: NDArray[np.int64] = generator.binomial(counts, channel.p)
-        return drawn + generator.binomial(counts.sum() - counts, channel.q)
+        generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
+        return np.asarray(generator.binomial(counts, p) + generator.binomial(counts.sum() - counts, q))
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""
@@ -108,7 +105,6 @@ class UnaryEncoding(OneShot):
         return law
 
 
-@dataclass(frozen=True)
 class SUE(UnaryEncoding):
     """Symmetric unary encoding (basic one-time RAPPOR): k bits, each kept with √e^ε/(√e^ε + 1) and flipped otherwise.
 
@@ -128,7 +124,6 @@ class SUE(UnaryEncoding):
         return root / (root + 1), 1 / (root + 1)
 
 
-@dataclass(frozen=True)
 class OUE(UnaryEncoding):
     """Optimized unary encoding: k bits, the user's own 1 with probability 1/2, the others with 1/(e^ε + 1).
 
@@ -149,7 +144,6 @@ class OUE(UnaryEncoding):
         return Fraction(1, 2), 1 / (below + 1)
 
 
-@dataclass(frozen=True)
 class THE(UnaryEncoding):
     """Thresholded histogram encoding: k bits that tell which entries of a noisy one-hot vector pass a threshold.
 

@@ -32,9 +32,7 @@ def GRR_Aggregator_MI(reports: Any, k: int, epsilon: float) -> Vector:
     return normalised(ahead(GRR, _unpack, k, epsilon).protocol.tally(some(reports)))
 
 
-def GRR_Aggregator_IBU(
-    reports: Any, k: int, epsilon: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs"
-) -> Vector:
+def GRR_Aggregator_IBU(reports: Any, k: int, epsilon: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs") -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     protocol = ahead(GRR, _unpack, k, epsilon).protocol
     return updated(protocol.tally(some(reports)), protocol.channel, nb_iter, tol, err_func)

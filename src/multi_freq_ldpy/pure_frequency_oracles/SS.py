@@ -49,9 +49,7 @@ def SS_Aggregator_MI(reports: Any, k: int, epsilon: float) -> Vector:
     return normalised(_tally(reports, k, epsilon))
 
 
-def SS_Aggregator_IBU(
-    reports: Any, k: int, epsilon: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs"
-) -> Vector:
+def SS_Aggregator_IBU(reports: Any, k: int, epsilon: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs") -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, epsilon)
     return updated(tally, tally.protocol.channel, nb_iter, tol, err_func)

@@ -10,7 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from ..functions import Ahead, Vector, ahead, fresh, normalised, packed, row_length, some, tally_rows, updated, value_of, zeros_and_ones
+from ..functions import (
+    Ahead,
+    Vector,
+    ahead,
+    fresh,
+    normalised,
+    packed,
+    row_length,
+    some,
+    tally_rows,
+    updated,
+    value_of,
+    zeros_and_ones,
+)
 from ..protocols.unary import OUE, SUE, UnaryEncoding, unpack
 from ..randomness import Rng
 from ..tally import Tally
@@ -37,7 +50,7 @@ def UE_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, 
     drawn = _drawn(k, epsilon, optimal)
     value = value_of(input_data, k)
     if rng is not None:
-        return unpack(drawn.protocol.randomize([value], fresh(rng)), k)[0].astype(np.float64)
+        return np.asarray(unpack(drawn.protocol.randomize([value], fresh(rng)), k)[0], np.float64)
     row: Vector = drawn.next().copy()  # a view would show the noise of other users
     row[0], row[value] = row[value], row[0]
     return row
