@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import registry, wire
+from . import exact, registry, wire
 from .channel import Channel
 from .estimate import Estimate
 from .privacy import Privacy
@@ -38,6 +38,7 @@ __all__ = [
     "Tally",
     "best",
     "checks",
+    "exact",
     "registry",
     "wire",
 ]
