@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from multi_freq_ldpy import GRR, OLH, OUE, SHE, SS, SUE, Channel, Stream
 from multi_freq_ldpy.exact import WORD
 from multi_freq_ldpy.protocol import Protocol
-from multi_freq_ldpy.protocols.unary import unpack
+from multi_freq_ldpy.protocols.packed import unpack
 from multi_freq_ldpy.randomness import Source
 
 Values = NDArray[np.int64]
@@ -114,7 +114,7 @@ class OtherBitsOffByOnePerCent(OUE):
         from multi_freq_ldpy.kernels import bits
 
         owned, fractions = bits.table(self.weights[1] * 101 // 100)
-        bits.randomize(source.key, source.first, values, self.k, np.uint64(self.weights[0]), owned, fractions, out)
+        bits.randomize(source.key, source.first, values, bits.last_byte(self.k), np.uint64(self.weights[0]), owned, fractions, out)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """Estimates and their errors. Fixed seeds; each comparison rejects beyond five standard deviations (6·10⁻⁷) or more."""
 
+import pickle
+
 import numpy as np
 import pytest
 from cases import ONE_SHOT
@@ -151,6 +153,17 @@ def test_estimate_is_an_array() -> None:
     assert estimate.totals.sum() == pytest.approx(4)
     with pytest.raises(ValueError, match="read-only"):
         estimate.frequencies[0] = 1
+
+
+def test_what_is_counted_and_estimated_pickles() -> None:
+    tally = SS(9, 1.0).simulate(np.arange(9), 1)
+    assert pickle.loads(pickle.dumps(tally)) == tally
+    estimate = SS(9, 1.0).estimate(tally)
+    copy = pickle.loads(pickle.dumps(estimate))
+    assert np.array_equal(copy.interval(), estimate.interval())
+    assert copy.channel == estimate.channel
+    assert pickle.loads(pickle.dumps(SHE(9, 1.0).channel)) == SHE(9, 1.0).channel
+    assert pickle.loads(pickle.dumps(SS(9, 1.0).privacy)) == SS(9, 1.0).privacy
 
 
 def test_postprocessed_estimates_carry_no_error() -> None:

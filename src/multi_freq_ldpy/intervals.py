@@ -49,9 +49,8 @@ def limits(
     known = np.flatnonzero(every > 0)
     if not known.size:
         return result
-    keys = np.stack((x[known], every[known].astype(np.float64)))
-    _, first, inverse = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-    first = known[first]  # equal counts have equal limits
+    _, first, inverse = np.unique(x[known] + 1j * every[known], return_index=True, return_inverse=True)
+    first = known[first]  # equal counts of equal numbers of reports have equal limits
     sigma2 = variance(channel, every[first], users, of)
     found = normal_limits(x[first], sigma2, level)
     if counts is not None and channel.known_law:

@@ -63,6 +63,9 @@ class Tally:
         for name, value in (("counts", counts), ("n", n if n.ndim else int(n)), ("users", users)):
             object.__setattr__(self, name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tally, (self.protocol, self.counts, self.n, self.users)
+
     def __add__(self, other: "Tally") -> "Tally":
         if not isinstance(other, Tally):
             return NotImplemented

@@ -9,7 +9,7 @@ import numpy as np
 from numba import uint8, uint64
 
 from .chacha import buffers, read, read_on
-from .jit import jit
+from .jit import inline, jit
 
 ONES = np.array([bin(b).count("1") for b in range(256)], np.uint8)
 WORDS = 8  # 64-bit words of a fraction
@@ -41,55 +41,57 @@ def leftover(key, address, fractions, spare):
                 break
 
 
-@jit
-def fill_row(key, address, words, owned, fractions, spare, k, row):
-    """Draw the k bits of a row from ``words`` (uint16) at ``address``; bits beyond the k-th are 0."""
-    for c in range(row.size):
-        word = words[c]
-        if word < owned.size:
-            row[c] = owned[word]
-        else:
-            row[c] = leftover(key, address + uint64(2 * c), fractions, spare)
-    if k & 7:
-        row[row.size - 1] &= uint8((1 << (k & 7)) - 1)
+def last_byte(k: int) -> np.uint8:
+    """Return the mask of the bits of the last byte that belong to one of k values."""
+    return np.uint8(0xFF >> (-k % 8))
 
 
 @jit
-def bernoulli(key, address, word, p, spare):
-    """Decide with probability p/2⁶⁴ from a 16-bit word, reading on where it equals the first digits of p."""
-    top = p >> uint64(48)
-    if uint64(word) != top:
-        return uint64(word) < top
-    return (read_on(key, address, 0, spare) >> uint64(16)) < (p & uint64(0xFFFFFFFFFFFF))
+def fill_rows(key, address, stride, words, owned, fractions, last, spare, rows):
+    """Draw all bits of consecutive users' rows, each from the ``words`` (uint16) at its own; ``last`` masks the last byte."""
+    for i in range(rows.shape[0]):
+        start = i * stride // 2
+        for c in range(rows.shape[1]):
+            word = words[start + c]
+            if word < owned.size:
+                rows[i, c] = owned[word]
+            else:
+                rows[i, c] = leftover(key, address + uint64(i * stride + 2 * c), fractions, spare)
+        rows[i, rows.shape[1] - 1] &= last
 
 
 @jit
-def randomize(key, first, values, k, p, owned, fractions, out):
+def own_bits(key, address, stride, words, p, spare, own):
+    """Draw consecutive users' own bits with probability p/2⁶⁴, reading on where a 16-bit word equals the first digits of p."""
+    for i in range(own.size):
+        drawn, threshold = uint64(words[i * stride // 2]), p >> uint64(48)
+        if drawn == threshold:
+            drawn, threshold = read_on(key, address + uint64(i * stride), 0, spare) >> uint64(16), p & uint64(0xFFFFFFFFFFFF)
+        own[i] = drawn < threshold
+
+
+@inline
+def write_bit(rows, i, position, bit):
+    """Set the bit at ``position`` of row i to ``bit``, 0 or 1, without a branch that tells which."""
+    c, place = position >> 3, position & 7
+    rows[i, c] = (rows[i, c] & ~(1 << place)) | (bit << place)
+
+
+@jit
+def randomize(key, first, values, last, p, owned, fractions, out):
     """Randomize users ``first``, ``first`` + 1, …; a user owns two bytes for each byte of the row and two for the own bit."""
     width = out.shape[1]
     stride = 2 * width + 2
     users, buffer, spare = buffers(stride)
+    own = np.empty(users, np.uint8)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
         address = (uint64(first) + uint64(low)) * uint64(stride)
         words = buffer.view(np.uint16)[read(key, address, (high - low) * stride, buffer) // 2 :]
+        fill_rows(key, address, stride, words, owned, fractions, last, spare, out[low:high])
+        own_bits(key, address + uint64(2 * width), stride, words[width:], p, spare, own[: high - low])
         for i in range(low, high):
-            row = out[i]
-            fill_row(key, address, words, owned, fractions, spare, k, row)
-            own = bernoulli(key, address + uint64(2 * width), words[width], p, spare)
-            write_bit(row, values[i], own)
-            words = words[width + 1 :]
-            address += uint64(stride)
-
-
-@jit
-def write_bit(row, position, bit):
-    """Set the bit at ``position`` to ``bit``."""
-    mask = uint8(1 << (position & 7))
-    if bit:
-        row[position >> 3] |= mask
-    else:
-        row[position >> 3] &= ~mask
+            write_bit(out, i, values[i], own[i - low])
 
 
 @jit
@@ -117,3 +119,13 @@ def count(reports, counts):
             for c in range(line):
                 counts[8 * (c % width) + bit] += counters[bit, c]
                 counters[bit, c] = 0
+
+
+@jit
+def sizes(reports):
+    """Return the number of ones in each row."""
+    result = np.zeros(reports.shape[0], np.int64)
+    for i in range(reports.shape[0]):
+        for c in range(reports.shape[1]):
+            result[i] += ONES[reports[i, c]]
+    return result

@@ -23,3 +23,8 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package nor the user's cache directory can be written: compile in every process
         return numba.njit(nogil=True)(function)
+
+
+def inline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Write ``function`` into every kernel that calls it: arrays are many arguments, and small loops cannot afford the call."""
+    return numba.njit(inline="always")(function)

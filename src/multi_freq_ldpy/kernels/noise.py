@@ -24,7 +24,7 @@ def exponential_coin(key, address, index, gamma, spare):
         while choice == run:
             word = read_on(key, address, index, spare)
             index += 1
-            choice = below(uint32(word >> uint64(32)), run)
+            choice = below(uint32(word >> uint64(32)), run, uint64(2**32 % run))
             low = word & uint64(0xFFFFFFFF)
         if choice != 0 or low >= gamma:
             return run % 2 == 1, index

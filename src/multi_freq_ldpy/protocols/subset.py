@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from .. import _check, exact
 from ..channel import Channel
-from ..protocol import OneShot
 from ..randomness import Source
-from .unary import bits_dtype, count_bits, padded, unpack
+from .packed import PackedBits
 
 
-class SS(OneShot):
+class SS(PackedBits):
     """Subset selection: a report is a set of ω of the k values, likelier if it holds the user's own.
 
     p = ωe^ε/(ωe^ε + k − ω), q = ω(e^ε(ω − 1) + k − ω)/((k − 1)(ωe^ε + k − ω)). No ε-LDP protocol with a linear estimator has less variance;
@@ -63,11 +62,6 @@ class SS(OneShot):
         return Fraction(self.weight * (self.k - self.omega), (exact.WORD - self.weight) * self.omega)
 
     @cached_property
-    def report_dtype(self) -> np.dtype[Any]:
-        """Packed bits, little bit order."""
-        return bits_dtype(self.k)
-
-    @cached_property
     def _draw(self) -> tuple[Any, ...]:
         """The table for the other values, which mostly holds too few, and how many corrections to provide for."""
         from ..kernels import bits
@@ -76,25 +70,17 @@ class SS(OneShot):
         return *bits.table(exact.WORD * (self.omega - fewer) // self.k), 2 * fewer + 4
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import subsets
+        from ..kernels import bits, subsets
 
         owned, fractions, corrections = self._draw
         first = source.start(len(values), 2 * self.report_bytes + 5 + 4 * corrections)
-        own = np.uint64(self.weight)
-        subsets.randomize(source.key, first, values, self.k, self.omega, own, owned, fractions, corrections, out)
+        last, own = bits.last_byte(self.k), np.uint64(self.weight)
+        subsets.randomize(source.key, first, values, self.k, last, self.omega, own, owned, fractions, corrections, out)
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        step = max(1, 2**24 // self.k)
-        parts = (reports[i : i + step] for i in range(0, len(reports), step))
-        sizes = [unpack(part, self.k).sum(axis=1, dtype=np.int64) for part in parts]
-        return np.asarray(padded(reports, self.k) | (np.concatenate(sizes) != self.omega))
+        from ..kernels import bits
 
-    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return 1 for the values in the set and 0 for the others, shape (n, k)."""
-        return unpack(reports, self.k)
-
-    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        return count_bits(reports, self.k)
+        return super()._refused(reports) | (bits.sizes(reports) != self.omega)
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         super()._check_counts(counts, n)

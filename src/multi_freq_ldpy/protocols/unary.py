@@ -10,35 +10,11 @@ from numpy.typing import NDArray
 
 from .. import exact
 from ..channel import Channel
-from ..protocol import OneShot
 from ..randomness import Rng, Source, as_generator
+from .packed import PackedBits
 
 
-def bits_dtype(k: int) -> np.dtype[Any]:
-    """Return the dtype of k packed bits: ⌈k/8⌉ bytes."""
-    return np.dtype((np.uint8, ((k + 7) // 8,)))
-
-
-def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
-    """Return packed bits as zeros and ones, shape (n, k)."""
-    return np.unpackbits(reports, axis=1, count=k, bitorder="little")
-
-
-def padded(reports: NDArray[Any], k: int) -> NDArray[np.bool_]:
-    """Mark the reports with a bit set beyond the k-th."""
-    return (reports[:, -1] >> (k % 8)) != 0 if k % 8 else np.zeros(len(reports), np.bool_)
-
-
-def count_bits(reports: NDArray[Any], k: int) -> NDArray[np.int64]:
-    """Return how many reports have each of the k bits set."""
-    from ..kernels import bits
-
-    counts = np.zeros(8 * reports.shape[1], np.int64)
-    bits.count(reports, counts)
-    return counts[:k]
-
-
-class UnaryEncoding(OneShot):
+class UnaryEncoding(PackedBits):
     """Base of the unary encodings: the own bit is 1 with probability p, every other with probability q, all independent."""
 
     @abstractmethod
@@ -63,11 +39,6 @@ class UnaryEncoding(OneShot):
         return Fraction(p * (1 - q) / (q * (1 - p)))
 
     @cached_property
-    def report_dtype(self) -> np.dtype[Any]:
-        """Packed bits, little bit order."""
-        return bits_dtype(self.k)
-
-    @cached_property
     def _table(self) -> tuple[NDArray[Any], NDArray[Any]]:
         from ..kernels import bits
 
@@ -77,17 +48,7 @@ class UnaryEncoding(OneShot):
         from ..kernels import bits
 
         first = source.start(len(values), 2 * self.report_bytes + 2)
-        bits.randomize(source.key, first, values, self.k, np.uint64(self.weights[0]), *self._table, out)
-
-    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        return padded(reports, self.k)
-
-    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return the bits, shape (n, k)."""
-        return unpack(reports, self.k)
-
-    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        return count_bits(reports, self.k)
+        bits.randomize(source.key, first, values, bits.last_byte(self.k), np.uint64(self.weights[0]), *self._table, out)
 
     def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)

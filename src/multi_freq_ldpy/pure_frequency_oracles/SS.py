@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from .. import _check
 from ..functions import Vector, ahead, fresh, normalised, packed, some, updated, value_of
+from ..protocols.packed import unpack
 from ..protocols.subset import SS
-from ..protocols.unary import unpack
 from ..randomness import Rng
 from ..tally import Tally
 

@@ -24,7 +24,8 @@ from ..functions import (
     value_of,
     zeros_and_ones,
 )
-from ..protocols.unary import OUE, SUE, UnaryEncoding, unpack
+from ..protocols.packed import unpack
+from ..protocols.unary import OUE, SUE, UnaryEncoding
 from ..randomness import Rng
 from ..tally import Tally
 
