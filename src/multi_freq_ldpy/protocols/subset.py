@@ -80,7 +80,7 @@ class SS(PackedBits):
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         from ..kernels import bits
 
-        return super()._refused(reports) | (bits.sizes(reports) != self.omega)
+        return np.asarray(super()._refused(reports) | (bits.sizes(reports) != self.omega))
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
         super()._check_counts(counts, n)
