@@ -86,14 +86,13 @@ def best_range(prime: int, excess: Fraction) -> int:
         low, high = (low, middle + 1) if even(middle) <= even(middle + 1) else (middle, high)
     nearest = prime // min(range(low, high + 1), key=even)
     best = least(nearest)
-    s = nearest + 1  # downwards in g
-    while prime // s >= 2 and even(prime // s) <= best[0]:
-        best = min(best, least(s))
-        s = prime // (prime // (s + 1)) if prime // (s + 1) else s + 1
-    s = nearest - 1  # upwards in g
-    while s >= 1 and even(prime // (s + 1) + 1) <= best[0]:
-        best = min(best, least(s))
-        s -= 1
+    below, above = prime // (nearest + 1), prime // nearest + 1  # the g next to the blocks searched so far
+    while below >= 2 and even(below) <= best[0]:
+        best = min(best, least(prime // below))
+        below = prime // (prime // below + 1)
+    while above <= prime and even(above) <= best[0]:
+        best = min(best, least(prime // above))
+        above = prime // (prime // above) + 1
     return best[1]
 
 
