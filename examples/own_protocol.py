@@ -26,7 +26,7 @@ class Warner(OneShot):
     p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1).
 
     >>> Warner(4, epsilon=1.0).report_bytes
-    2
+    4
     """
 
     @cached_property
@@ -47,8 +47,8 @@ class Warner(OneShot):
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """A report is a number of two bytes."""
-        return np.dtype("<u2")
+        """A report is a number of four bytes."""
+        return np.dtype("<u4")
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         own, other = map(np.uint64, self.weights)
@@ -67,4 +67,4 @@ class Warner(OneShot):
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""
         value = self._check_law(value, self.k)
         own, other = (Fraction(weight, 2**64) for weight in self.weights)
-        return {v.to_bytes(2, "little"): own if v == value else other for v in range(self.k)}
+        return {v.to_bytes(4, "little"): own if v == value else other for v in range(self.k)}

@@ -195,7 +195,7 @@ def test_maximum_likelihood(cls: type[OneShot]) -> None:
     """No other distribution has a higher likelihood; for GRR the closed form agrees."""
     protocol = cls(4, 1.5)
     reports = protocol.randomize(np.repeat([0, 1, 2], [150, 100, 50]), 4)
-    found = protocol.em(reports, tol=1e-13).frequencies
+    found = protocol.em(reports, tol=1e-6).frequencies
     supports, ratio = protocol._supports(reports), float(protocol.ratio)
 
     def likelihood(f: np.ndarray) -> float:
@@ -203,9 +203,9 @@ def test_maximum_likelihood(cls: type[OneShot]) -> None:
 
     generator = np.random.default_rng(2)
     nearby = [(1 - step) * found + step * other for step in (0.001, 0.01, 0.3) for other in generator.dirichlet(np.ones(4), 200)]
-    assert max(map(likelihood, nearby)) <= likelihood(found) + 1e-6
+    assert max(map(likelihood, nearby)) <= likelihood(found) + 2e-6
     if cls is GRR:
-        assert np.allclose(protocol.estimate(reports).mle().frequencies, found, atol=1e-5)
+        assert np.allclose(protocol.estimate(reports).mle().frequencies, found, atol=1e-4)
 
 
 def test_likelihood_ratio_is_that_of_the_law() -> None:
@@ -231,7 +231,7 @@ def test_em_in_slices_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     monkeypatch.setattr(OUE, "_supports", lambda self, part: calls.append(len(part)) or original(self, part))  # type: ignore[func-returns-value]
     monkeypatch.setattr(postprocess, "SLICE", 8 * 10)
-    assert np.allclose(protocol.em(reports).frequencies, whole, atol=1e-9)
+    assert np.allclose(protocol.em(reports).frequencies, whole, atol=1e-6)
     assert max(calls) <= 10
 
 

@@ -61,7 +61,7 @@ budget = Budget()
 
 def choice(name: str, value: object, among: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of the strings in ``among``."""
-    if value not in among:
+    if not isinstance(value, str) or value not in among:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, among))}, not {value!r}")
     return str(value)
 
@@ -75,19 +75,38 @@ def probability(name: str, value: object, low: float = 0.0, high: float = 1.0) -
 
 def integers(name: str, values: object, low: int, high: int, *, what: str = "values") -> NDArray[np.int64]:
     """Return ``values`` (a number or an array) as an int64 array of the same shape with entries in [low, high]."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} has missing (masked) entries at {np.argwhere(values.mask)[:3].tolist()}")
-    try:
-        array = np.asarray(values)
-    except (ValueError, TypeError, OverflowError):  # ragged lists
-        raise TypeError(f"{name} must be integers, not {values!r}") from None
+    array = plain(name, values)
     if array.size == 0 and array.dtype.kind in "iuf":
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        shown = array.flat[0] if array.size and array.dtype.kind in "fbcUSO" else array.dtype
-        raise TypeError(f"{name} must be integers, not {array.dtype} (such as {shown!r})")
+        raise TypeError(f"{name} must be integers, not {_culprit(array)!r} ({array.dtype})")
     within(name, array, low, high, what)
     return np.asarray(array, np.int64)
+
+
+def plain(name: str, values: object) -> NDArray[Any]:
+    """Return ``values`` as an array; ragged lists and missing (masked) entries are refused."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(f"{name} has missing (masked) entries, the first at {np.argwhere(values.mask)[0].tolist()}")
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, OverflowError):
+        raise TypeError(f"{name} must be an array of integers, not {values!r}") from None
+
+
+def _culprit(array: NDArray[Any]) -> object:
+    """Return the first entry that is no integer."""
+    for entry in array.flat:
+        if not isinstance(entry, int | np.integer) and not (isinstance(entry, float) and entry.is_integer()):
+            return entry
+    return next((entry for entry in array.flat if not -(2**63) <= entry < 2**63), array.flat[0])
+
+
+def flag(name: str, value: object) -> bool:
+    """Return a truth value: True, False, or the numbers 1 and 0."""
+    if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
+        raise TypeError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
 
 
 def within(name: str, array: NDArray[Any], low: int, high: int, what: str) -> None:
@@ -105,11 +124,8 @@ def total(counts: NDArray[np.int64]) -> int:
 
 def values(name: str, given: object, k: int) -> tuple[NDArray[np.int64], bool]:
     """Return users' values as a contiguous vector with entries in [0, k), and whether a single number was given."""
-    try:
-        given = np.array(given)  # a copy, checked below: nobody can change it while it is randomized without the GIL
-    except (ValueError, TypeError, OverflowError):
-        raise TypeError(f"{name} must be integers, not {given!r}") from None
-    array = integers(name, given, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}")
+    copy = np.array(plain(name, given))  # checked below: nobody can change it while it is randomized without the GIL
+    array = integers(name, copy, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}")
     if array.ndim > 1:
         raise ValueError(f"{name} must be a number or a vector, not an array of shape {array.shape}")
     return np.atleast_1d(array), array.ndim == 0

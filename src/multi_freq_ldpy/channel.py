@@ -17,7 +17,8 @@ class Channel:
     p and q are the means of the contribution to the user's own value and to another one, p2 and q2 the second moments
     (p and q themselves for contributions of 0 and 1, which is the default). ``own_other`` and ``others`` are the means of the product
     of contributions to two values, one of them the user's own, or neither; they give the errors of groups. ``gap`` is p − q, kept apart
-    because for small budgets the difference of floats loses its digits. Numbers are floats, or Fractions where exactness is wanted.
+    because for small budgets the difference of floats loses its digits; ``largest`` bounds a contribution. Numbers are floats, or Fractions
+    where exactness is wanted.
 
     >>> grr = Channel(p=0.5, q=0.25, own_other=0.0, others=0.0)
     >>> grr.estimate([40, 35, 25], 100)
@@ -33,6 +34,7 @@ class Channel:
     own_other: Number | None = None
     others: Number | None = None
     gap: Number | None = None
+    largest: int = 1
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", self.p - self.q if self.gap is None else self.gap)
@@ -43,7 +45,9 @@ class Channel:
 
     def rounded(self) -> "Channel":
         """Return the same channel in floats."""
-        return replace(self, **{each.name: float(m) for each in fields(self) if (m := getattr(self, each.name)) is not None})
+        exact = {each.name: getattr(self, each.name) for each in fields(self)}
+        floats: dict[str, Any] = {name: float(m) for name, m in exact.items() if isinstance(m, Fraction)}
+        return replace(self, **floats)
 
     @property
     def slope(self) -> float:
@@ -96,7 +100,7 @@ class Channel:
         assert self.p2 is not None and self.q2 is not None
         own_second = self.p2 + (m - 1) * (self.q2 + 2 * self.own_other + (m - 2) * self.others)
         other_second = m * (self.q2 + (m - 1) * self.others)
-        return Channel(self.p + (m - 1) * self.q, m * self.q, own_second, other_second)
+        return Channel(self.p + (m - 1) * self.q, m * self.q, own_second, other_second, gap=self.gap, largest=m * self.largest)
 
     @property
     def known_law(self) -> bool:

@@ -77,9 +77,8 @@ class Estimate:
         """
         self._raw("interval")
         _check.choice("of", of, ("sample", "population"))
-        if not 0 < _check.probability("level", level) < 1:
-            raise ValueError(f"level must be strictly between 0 and 1, not {level!r}")
-        return intervals.limits(self.frequencies, self.counts, self.n, self.users, self.channel, float(level), of)
+        share = _check.probability("level", level, 1e-6, 1 - 1e-12)
+        return intervals.limits(self.frequencies, self.counts, self.n, self.users, self.channel, share, of)
 
     def norm(self) -> "Estimate":
         """Clip at 0 and divide by the sum."""
@@ -91,15 +90,18 @@ class Estimate:
 
     def mle(self) -> "Estimate":
         """Return the most likely distribution given the counts, for protocols that report one value (GRR)."""
+        self._raw("further post-processing")
         if self.counts is None or not self.channel.own_other == self.channel.others == 0:
             raise ValueError("mle is known in closed form only where a report is one value; use protocol.em(reports)")
         if not self.n:
             return self._processed(np.full(len(self), 1 / len(self)), "mle")
-        n, p, q = int(self.counts.sum()), float(self.channel.p), float(self.channel.q)
-        return self._processed(postprocess.mle(self.counts, n, p, q), "mle")
+        return self._processed(postprocess.mle(self.counts, int(self.counts.sum()), float(self.channel.q), self.channel.slope), "mle")
 
     def group(self, values: Sequence[int] | NDArray[Any]) -> "Estimate":
         """Return the frequency of a group of values taken together, as an estimate of one entry with its own error.
+
+        For local hashing (BLH excepted) the error is right on average over groups: values that follow each other do not hash
+        independently, and where many users hold one value the standard error can be up to a fifth off.
 
         >>> from multi_freq_ldpy import OUE
         >>> estimate = OUE(6, epsilon=2.0).estimate(OUE(6, epsilon=2.0).randomize([0, 1, 2, 3, 4, 5] * 500, rng=1))

@@ -6,7 +6,7 @@ once: every protocol here has, for each value v, a bijection of reports that tur
 
 import os
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
@@ -91,6 +91,8 @@ def fresh(rng: Any) -> Any:
 
 def some(reports: Any) -> Any:
     """Return the reports if there are any."""
+    if not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Mapping | Set):
+        raise TypeError(f"reports must be a list or an array of reports, not {reports!r}")
     if not hasattr(reports, "__len__"):
         reports = list(reports)
     if len(reports) == 0:

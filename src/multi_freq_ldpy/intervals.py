@@ -3,12 +3,13 @@
 Under a true frequency f the estimate is close to normal with a variance that is a quadratic function of f, known exactly. A value f is
 kept if the estimate x is not too unlikely under it, compared with the best f in [0, 1]: the score test with the
 likelihood-ratio ordering of Feldman and Cousins (1998). Plain score limits cut off at 0 would cover 97.5 % instead of 95 % at f = 0.
-Where counts are too small for the normal law, limits come from the exact law of the count, half of the error on either side.
+Where counts are too small for the normal law, limits come from the exact law of the count, half of the error on either side, or, for groups
+of values whose law is not known, from Bernstein's inequality.
 """
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import erfc, sqrt
+from math import ceil, erfc, floor, log, sqrt
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +19,9 @@ from .channel import Channel
 Vector = NDArray[np.float64]
 SMALL = 50.0
 """Counts of smaller variance, or from fewer reports, are not taken for normal."""
+
+SKEWED = 15.0
+"""The same where a frequency of 0 gives a variance of at least ``SMALL`` and only larger frequencies have less."""
 
 
 def variance(channel: Channel, n: ArrayLike, users: int | None, of: str) -> Callable[[ArrayLike], Vector]:
@@ -53,12 +57,17 @@ def limits(
     first = known[first]  # equal counts of equal numbers of reports have equal limits
     sigma2 = variance(channel, every[first], users, of)
     found = normal_limits(x[first], sigma2, level)
-    if counts is not None and channel.known_law:
-        scale = every[first] * channel.slope**2
-        count_variance = np.minimum(*(scale * every[first] * sigma2(f) for f in found.T))
+    if counts is not None:
+        reports = every[first].astype(np.float64)
+        spread = np.minimum(*((reports * channel.slope) ** 2 * sigma2(f) for f in found.T))  # the variance of the count at either end
+        enough = np.where(reports * float(channel.spread[1]) >= SMALL, SKEWED, SMALL)
         sampled = of == "population" or (users is not None and bool((every < users).any()))
-        for i in np.flatnonzero(np.minimum(count_variance, every[first]) < SMALL):
-            found[i] = exact_limits(int(counts[first[i]]), int(every[first[i]]), channel, level, sampled)
+        for i in np.flatnonzero((spread < enough) | (reports < SMALL)):
+            count, n = int(counts[first[i]]), int(every[first[i]])
+            if channel.known_law:
+                found[i] = exact_limits(count, n, channel, level, sampled)
+            else:
+                found[i] = bounded_limits(x[first[i]], n, channel, level, sampled)
     result[known] = found[inverse.reshape(-1)]
     return result
 
@@ -132,12 +141,17 @@ def _critical_table(level: float) -> Vector:
 def exact_limits(count: int, n: int, channel: Channel, level: float, sampled: bool) -> tuple[float, float]:
     """Return the frequencies under which neither tail beyond ``count`` is rarer than (1 − level)/2."""
     tail = (1 - level) / 2
+    # A count beyond what f = 0 or f = 1 gives on average says no more than that average: no interval shrinks to a point
+    at_least, at_most = max(count, floor(n * float(channel.q))), min(count, ceil(n * float(channel.p)))
     points = n if not sampled else 2**40  # frequencies to choose from: multiples of 1/n, or practically all
 
-    def tails(i: int) -> tuple[float, float]:
+    def up_to(i: int) -> float:
         start, law = channel.count_law(n, i / points, sampled=sampled)
-        place = min(max(count - start, -1), law.size)
-        return float(law[: max(place + 1, 0)].sum()), float(law[max(place, 0) :].sum())
+        return float(law[: max(at_least - start + 1, 0)].sum())
+
+    def from_on(i: int) -> float:
+        start, law = channel.count_law(n, i / points, sampled=sampled)
+        return float(law[max(at_most - start, 0) :].sum())
 
     def last(holds: Callable[[int], bool], inside: int, outside: int) -> int:
         while abs(outside - inside) > 1:
@@ -145,6 +159,15 @@ def exact_limits(count: int, n: int, channel: Channel, level: float, sampled: bo
             inside, outside = (middle, outside) if holds(middle) else (inside, middle)
         return inside
 
-    lower = 0 if tails(0)[1] > tail else last(lambda i: tails(i)[1] > tail, points, 0)
-    upper = points if tails(points)[0] > tail else last(lambda i: tails(i)[0] > tail, 0, points)
+    lower = 0 if from_on(0) > tail else last(lambda i: from_on(i) > tail, points, 0)
+    upper = points if up_to(points) > tail else last(lambda i: up_to(i) > tail, 0, points)
     return lower / points, upper / points
+
+
+def bounded_limits(x: float, n: int, channel: Channel, level: float, sampled: bool) -> tuple[float, float]:
+    """Return limits from Bernstein's inequality, which needs the variance and the size of a contribution only."""
+    rarity = log(2 / (1 - level))
+    spread = n * (max(float(v) for v in channel.spread) + (channel.slope**2 / 4 if sampled else 0.0))
+    size = channel.largest * rarity / 3
+    reach = (size + sqrt(size * size + 2 * spread * rarity)) / (n * channel.slope)
+    return min(max(x - reach, 0.0), 1.0), max(min(x + reach, 1.0), 0.0)

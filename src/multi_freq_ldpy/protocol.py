@@ -1,7 +1,7 @@
 """A protocol: one attribute, its domain size and its budgets; client and aggregator are both its methods."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -150,16 +150,20 @@ class Protocol(ABC):
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
         users = _check.integers("n", n, 0, 2**62, what="a number of users")
-        share = np.asarray(f, np.float64)
-        if not ((share >= 0) & (share <= 1)).all():
+        share = np.asarray(f)
+        if share.dtype.kind not in "fiu" or not ((share >= 0) & (share <= 1)).all():
             raise ValueError(f"f must be in [0, 1], not {f!r}")
         return self.channel.variance(users, share)
 
-    def em(self, reports: Any, iterations: int = 10_000, tol: float = 1e-10) -> Estimate:
-        """Return the maximum-likelihood distribution given the reports themselves, which hold more than their counts do."""
-        batches = list(self._batches(reports))
-        every = np.concatenate(batches)
-        frequencies = postprocess.em(self, every, self._likelihood_ratio, iterations, tol)
+    def em(self, reports: Any, iterations: int = 10_000, tol: float = 1e-3) -> Estimate:
+        """Return the maximum-likelihood distribution given the reports themselves, which hold more than their counts do.
+
+        It ends when the logarithm of the likelihood is certainly within ``tol`` of its maximum, and warns if ``iterations``
+        were not enough for that.
+        """
+        steps, slack = _check.Integer(1, 2**62)("iterations", iterations), _check.budget("tol", tol)
+        every = np.concatenate([np.empty(0, self.report_dtype), *self._batches(reports)])
+        frequencies = postprocess.em(self, every, self._likelihood_ratio, steps, slack)
         return Estimate(frequencies, len(every), self.channel, method="em")
 
     @property
@@ -210,19 +214,17 @@ class Protocol(ABC):
     def _as_reports(self, reports: Any) -> NDArray[Any]:
         """Return one report or many as a contiguous array of the report dtype, or refuse them."""
         empty = np.empty(0, self.report_dtype)
-        try:
-            array = np.asarray(reports)
-        except ValueError:  # ragged lists
-            raise TypeError(f"reports must be an array of {self.report_dtype}, not {reports!r}") from None
-        if array.ndim == empty.ndim - 1:
-            array = array[np.newaxis]
-        if array.size == 0 and array.shape[0] == 0:
+        array = _check.plain("reports", reports)
+        if array.shape == (0,):
             return empty
-        if array.shape[1:] != empty.shape[1:]:
-            raise ValueError(f"reports must have shape {('n', *empty.shape[1:])}, not {array.shape}")
+        shape = array.shape
+        if array.ndim == empty.ndim - 1 and isinstance(reports, np.ndarray | np.generic):
+            array = array[np.newaxis]
+        if array.ndim != empty.ndim or array.shape[1:] != empty.shape[1:]:
+            raise ValueError(f"reports must have shape {('n', *empty.shape[1:])}, not {shape}: {reports!r}")
         if array.dtype != empty.dtype:
             if empty.dtype.kind not in "iu" or array.dtype.kind not in "iu":
-                raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype}")
+                raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype} (such as {array.flat[0]!r})")
             bounds = np.iinfo(empty.dtype)
             _check.within("reports", array, int(bounds.min), int(bounds.max), f"not a report of {self!r}")
         result = np.ascontiguousarray(array, empty.dtype)
@@ -235,15 +237,16 @@ class Protocol(ABC):
     def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
         """Yield checked batches of an array, a list of reports, or an iterable of reports or batches."""
         batch_ndim = np.empty(0, self.report_dtype).ndim
-        if isinstance(reports, Tally | str | bytes):
+        iterable = hasattr(reports, "__array__") or isinstance(reports, Iterable)
+        if not iterable or isinstance(reports, Tally | str | bytes | Mapping | Set):
             raise TypeError(f"reports must be an array, a list or an iterable of batches, not {reports!r}")
         listed = isinstance(reports, list | tuple) and (not reports or np.ndim(reports[0]) < batch_ndim)
-        if listed or hasattr(reports, "__array__") or not isinstance(reports, Iterable):
+        if listed or hasattr(reports, "__array__"):
             yield self._as_reports(reports)
             return
         parts = iter(reports)
         for part in parts:
-            if np.ndim(part) < batch_ndim:  # single reports: gather as many as make a batch
+            if np.ndim(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
                 part = [part, *islice(parts, BATCH - 1)]
             yield self._as_reports(part)
 

@@ -36,7 +36,7 @@ def from_spec(spec: dict[str, Any]) -> "Protocol":
     """
     if not isinstance(spec, dict):
         raise TypeError(f"spec must be a dict, not {spec!r}")
-    if spec.get("version") != VERSION or isinstance(spec["version"], bool | float):
+    if type(spec.get("version")) is not int or spec["version"] != VERSION:
         raise ValueError(f"spec must have version {VERSION}, not {spec.get('version')!r}")
     name = spec.get("protocol")
     if not isinstance(name, str) or name not in PROTOCOLS:

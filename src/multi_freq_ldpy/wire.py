@@ -16,7 +16,15 @@ def encode(protocol: "Protocol", reports: object) -> bytes:
     >>> wire.encode(GRR(300, epsilon=1.0), [1, 258])
     b'\x01\x00\x02\x01'
     """
-    return protocol._as_reports(reports).tobytes()
+    return _protocol(protocol)._as_reports(reports).tobytes()
+
+
+def _protocol(protocol: "Protocol") -> "Protocol":
+    from .protocol import Protocol
+
+    if not isinstance(protocol, Protocol):
+        raise TypeError(f"protocol must be a protocol, not {protocol!r}")
+    return protocol
 
 
 def decode(protocol: "Protocol", data: bytes) -> NDArray[Any]:
@@ -29,7 +37,7 @@ def decode(protocol: "Protocol", data: bytes) -> NDArray[Any]:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data must be bytes, not {data!r}")
     data = bytes(data)
-    size = protocol.report_bytes
+    size = _protocol(protocol).report_bytes
     if len(data) % size:
         raise ValueError(f"data must be a multiple of {size} bytes, the length of a report, not {len(data)} bytes")
     return protocol._as_reports(np.frombuffer(data, protocol.report_dtype, count=len(data) // size))

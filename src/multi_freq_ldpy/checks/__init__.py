@@ -58,6 +58,8 @@ def check_protocol(protocol: Protocol) -> dict[str, str]:
 
 def check_law(name: str, protocol: Protocol) -> None:
     """Hold a protocol to one law."""
+    if name not in LAWS:
+        raise ValueError(f"name must be one of {', '.join(LAWS)}, not {name!r}")
     try:
         LAWS[name](protocol)
     except (NotApplicable, LawBroken):

@@ -20,27 +20,34 @@ from ..postprocess import ibu, norm
 
 
 def _counts(count_report: ArrayLike, n: Any) -> Vector:
-    counts = np.asarray(count_report, np.float64)
-    if counts.ndim != 1 or not counts.size or not np.isfinite(counts).all():
+    counts = np.asarray(count_report)
+    if counts.dtype.kind not in "iuf" or counts.ndim != 1 or not counts.size or not np.isfinite(counts).all():
         raise ValueError(f"count_report must be a vector of finite numbers, not {count_report!r}")
     _check.budget("n", n)
-    return counts
+    return counts.astype(np.float64)
+
+
+def _channel(p: float, q: float, names: tuple[str, str] = ("p", "q")) -> Channel:
+    return Channel(_check.probability(names[0], p), _check.probability(names[1], q))
 
 
 def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:
     """Return the frequencies by matrix inversion, clipped at 0 and normalised."""
-    return norm(Channel(p, q).estimate(_counts(count_report, n), n))
+    return norm(_channel(p, q).estimate(_counts(count_report, n), n))
 
 
 def MI_long(count_report: ArrayLike, n: int, p1: float, q1: float, p2: float, q2: float) -> Vector:
     """Return the frequencies by matrix inversion after two rounds, clipped at 0 and normalised."""
-    return norm(Channel(p1, q1).then(p2, q2).estimate(_counts(count_report, n), n))
+    second = _channel(p2, q2, ("p2", "q2"))
+    return norm(_channel(p1, q1, ("p1", "q1")).then(second.p, second.q).estimate(_counts(count_report, n), n))
 
 
 def IBU(k: int, A: ArrayLike, obs_freq: ArrayLike, nb_iter: int, tol: float, err_func: str) -> Vector:
     """Return the frequencies by iterative Bayesian update; ``A[x, y]`` is the probability of output y given input x."""
     size = _check.domain_size("k", k)
-    matrix, observed = np.asarray(A, np.float64), np.asarray(obs_freq, np.float64)
+    matrix, observed = np.asarray(A), np.asarray(obs_freq)
+    if matrix.dtype.kind not in "iuf" or observed.dtype.kind not in "iuf":
+        raise TypeError(f"A and obs_freq must be numbers, not {A!r} and {obs_freq!r}")
     if matrix.ndim != 2 or matrix.shape[0] != size or not (matrix >= 0).all():
         raise ValueError(f"A must be a matrix of probabilities with k={size} rows, not of shape {matrix.shape}")
     if observed.shape != matrix.shape[1:] or not (observed >= 0).all():

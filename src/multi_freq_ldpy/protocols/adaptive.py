@@ -29,6 +29,8 @@ def best(
         if len(budgets) != 1:
             raise TypeError(f"best takes one budget by default, not {len(budgets)}: {budgets!r}")
         of = (GRR, OUE)
+    if not isinstance(of, Sequence) or isinstance(of, str) or not all(map(callable, of)):
+        raise TypeError(f"of must be a sequence of protocols or factories, not {of!r}")
     candidates = [factory(k, *budgets) for factory in of]
     if not candidates:
         raise ValueError(f"of must name at least one protocol, not {of!r}")

@@ -1,6 +1,6 @@
 """Summed histogram encoding: integer noise on every entry of a one-hot vector."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import exp, expm1, floor
@@ -35,6 +35,13 @@ class NoiseChannel(Channel):
     """A one-hot vector plus noise of mean 0: p = 1, q = 0, and the variance of the noise in both second moments."""
 
     exponent: float = 0.0
+    entries: int = 1
+
+    def group(self, m: int) -> "NoiseChannel":
+        """Return the channel of a group of m values: the noise of m entries."""
+        assert self.q2 is not None
+        noise = m * float(self.q2)
+        return replace(self, p2=1.0 + noise, q2=noise, own_other=None, others=None, entries=m * self.entries)
 
     @property
     def known_law(self) -> bool:
@@ -43,7 +50,7 @@ class NoiseChannel(Channel):
 
     def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, NDArray[np.float64]]:
         """Return the law of a count as (smallest value, probabilities), negligible tails left out."""
-        start, law = _noise_law(n, self.exponent)
+        start, law = _noise_law(n * self.entries, self.exponent)
         if not sampled:
             return start + round(n * f), law
         users_start, users = binomial(n, f)
@@ -74,7 +81,7 @@ class SHE(OneShot):
         """The exponent s times 2³²."""
         weight = floor(exact.budget(self.epsilon) / 2 * UNIT)
         if weight < FINEST:
-            raise exact.too_small(self.epsilon, self.k)
+            raise ValueError(f"epsilon={self.epsilon!r} is too small to be realised: the noise would not fit into 32 bits")
         return weight
 
     @cached_property

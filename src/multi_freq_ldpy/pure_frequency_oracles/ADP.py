@@ -7,6 +7,7 @@ array([0.2, 0.6, 0.2])
 
 from typing import Any
 
+from .. import _check
 from ..functions import Vector, cached
 from ..protocols.adaptive import best
 from ..protocols.grr import GRR
@@ -19,7 +20,7 @@ from .UE import UE_Aggregator_IBU, UE_Aggregator_MI, UE_Client
 @cached
 def _small(k: int, epsilon: float, optimal: bool) -> bool:
     """Tell whether the domain is small enough for GRR."""
-    return isinstance(best(k, epsilon, of=(GRR, OUE if optimal else SUE)), GRR)
+    return isinstance(best(k, epsilon, of=(GRR, OUE if _check.flag("optimal", optimal) else SUE)), GRR)
 
 
 def ADP_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _check
 from ..channel import Channel
 from ..functions import Vector, ahead, fresh, normalised, some, tally_rows, updated, value_of
 from ..postprocess import norm
@@ -27,8 +28,9 @@ def _unpack(protocol: SHE, reports: Any) -> Sequence[Vector]:
 
 def _integers(block: Vector) -> Any:
     whole = np.rint(block)
-    if not (whole == block).all() or (np.abs(block) >= 2**31).any():
-        raise ValueError("reports must be rows of integers, as HE_Client makes them: others may tell the value")
+    wrong = (whole != block) | ~(np.abs(block) < 2**31)
+    if wrong.any():
+        raise ValueError(f"reports must be rows of integers, as HE_Client makes them, not with {block[wrong][0]!r}")
     return whole.astype(np.int64)
 
 
@@ -37,6 +39,7 @@ def _passing(block: Vector) -> Any:
 
 
 def _tally(reports: Any, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Channel]:
+    _check.flag("use_thresh", use_thresh)
     protocol = ahead(SHE, _unpack, k, epsilon).protocol
     assert isinstance(protocol, SHE)
     kept = 1 / (1 + exp(-protocol.weight / UNIT))

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _check
 from ..functions import Ahead, Vector, ahead, fresh, normalised, packed, some, updated, value_of
 from ..protocols.hashing import BLH, OLH, LocalHashing
 from ..randomness import Rng
@@ -24,7 +25,7 @@ def _unpack(protocol: LocalHashing, reports: Any) -> Sequence[tuple[int, int]]:
 
 
 def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
-    return ahead(OLH if optimal else BLH, _unpack, k, epsilon)
+    return ahead(OLH if _check.flag("optimal", optimal) else BLH, _unpack, k, epsilon)
 
 
 def _tally(reports: Any, k: int, epsilon: float, optimal: bool) -> Tally:
@@ -32,14 +33,13 @@ def _tally(reports: Any, k: int, epsilon: float, optimal: bool) -> Tally:
     protocol = _drawn(k, epsilon, optimal).protocol
     if packed(protocol, reports):
         return protocol.tally(reports)
-    pairs = np.asarray(reports)
+    pairs = _check.plain("reports", reports)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(f"reports must be pairs (value, seed) of integers, not {reports[0]!r} among others")
     result = np.empty(len(pairs), protocol.report_dtype)
     for column, name in enumerate(("symbol", "seed")):
         field = result.dtype[name]
-        if pairs[:, column].min() < 0 or pairs[:, column].max() > np.iinfo(field).max:
-            raise ValueError(f"reports must be pairs (value, seed) of {protocol!r}, not with {name} {pairs[:, column].max()}")
+        _check.within(f"{name} of reports", pairs[:, column], 0, int(np.iinfo(field).max), f"not a report of {protocol!r}")
         result[name] = pairs[:, column]
     return protocol.tally(result)
 

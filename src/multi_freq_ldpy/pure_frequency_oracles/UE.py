@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _check
 from ..functions import (
     Ahead,
     Vector,
@@ -35,7 +36,7 @@ def _unpack(protocol: UnaryEncoding, reports: Any) -> Sequence[Vector]:
 
 
 def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
-    return ahead(OUE if optimal else SUE, _unpack, k, epsilon)
+    return ahead(OUE if _check.flag("optimal", optimal) else SUE, _unpack, k, epsilon)
 
 
 def _tally(reports: Any, k: int | None, epsilon: float, optimal: bool) -> Tally:
