@@ -114,6 +114,12 @@ def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any,
         aggregate(mi, [], k, epsilon, options)
     with pytest.raises((ValueError, TypeError), match="reports"):
         aggregate(mi, ["nonsense"] * 3, k, epsilon, options)
+    for nonsense in (None, 5, {0: 1}, "reports"):
+        with pytest.raises(TypeError, match="reports"):
+            aggregate(mi, nonsense, k, epsilon, options)
+    if "optimal" in options:
+        with pytest.raises(TypeError, match="optimal"):
+            client(0, k, epsilon, optimal="no")
     for option in ({"nb_iter": 0}, {"tol": 0}, {"err_func": "rmse"}):
         with pytest.raises(ValueError, match=next(iter(option))):
             ibu(reports[:10], k, epsilon, **options, **option)
@@ -204,6 +210,11 @@ def test_estimators() -> None:
         lambda: MI([1, np.nan], 2, 0.5, 0.1),
         lambda: MI([1, 1], 0, 0.5, 0.1),
         lambda: MI([1, 1], 2, 0.1, 0.5),
+        lambda: MI([1, 1], 2, 5, -1),
+        lambda: MI_long([1, 1], 2, 0.5, 0.1, 2, 0.1),
+        lambda: VAR_Pure(2, 0.1),
+        lambda: VAR_Pure(0.5, 0.1, n=-5),
+        lambda: VAR_Pure(0.5, 0.1, f=-1),
     ):
         with pytest.raises(ValueError, match="A|obs_freq|err_func|count_report|n|p"):
             call()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cases import ONE_SHOT
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Stream, Tally, registry, wire
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Stream, Tally, best, checks, registry, wire
 from multi_freq_ldpy.protocol import OneShot, Protocol
 
 VALUES = [0, 2, 1, 4, 3, 0, 1]
@@ -152,8 +152,51 @@ def test_wrong_histograms(counts: Any) -> None:
             cls(3, 1.0).simulate(counts)
 
 
+@pytest.mark.parametrize("cls", ONE_SHOT)
+def test_missing_entries_and_nonsense_are_refused(cls: type[OneShot]) -> None:
+    protocol = cls(3, 1.0)
+    with pytest.raises(ValueError, match="values has missing"):
+        protocol.randomize(np.ma.array([0, 1], mask=[0, 1]))
+    with pytest.raises(ValueError, match="counts has missing"):
+        protocol.simulate(np.ma.array([0, 1, 2], mask=[0, 1, 0]))
+    reports = protocol.randomize([0, 1, 2], 1)
+    if reports.dtype.names is None:
+        with pytest.raises(ValueError, match="reports has missing"):
+            protocol.tally(np.ma.array(reports, mask=np.ones(reports.shape, bool)))
+    for wrong in ({0: 1}, {0, 1}, 0, sum([]), None, object(), "0", b"0", iter([object()]), np.zeros((0, 77)), np.zeros((2, 3, 4), int)):
+        with pytest.raises((ValueError, TypeError), match="reports"):
+            protocol.tally(wrong)
+    with pytest.raises((ValueError, TypeError), match="protocol"):
+        wire.encode(None, reports)  # type: ignore[arg-type]
+    with pytest.raises((ValueError, TypeError), match="protocol"):
+        wire.decode(cls, b"")  # type: ignore[arg-type]
+    for argument in ({"iterations": 0}, {"iterations": 1.5}, {"tol": 0}, {"tol": "x"}, {"tol": math.nan}):
+        with pytest.raises((ValueError, TypeError), match=next(iter(argument))):
+            protocol.em(reports, **argument)
+    for nothing in ([], (), iter([]), reports[:0], iter([reports[:0]])):
+        assert protocol.tally(nothing).n == 0
+    assert wire.encode(protocol, []) == b""
+
+
+def test_errors_show_the_entry_at_fault() -> None:
+    for values, shown in (
+        ([0, 1, math.nan], "nan"),
+        ([0, 2, 0.5], "0.5"),
+        (["a"], "'a'"),
+        ([0, 2**64], "18446744073709551616"),
+        ([0, None], "None"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=f"values must be integers, not .*{shown}"):
+            GRR(5, 1.0).randomize(values)
+    for of in ("GRR", GRR, ["GRR"], 5):
+        with pytest.raises(TypeError, match="of must be"):
+            best(5, 1.0, of=of)
+    with pytest.raises(ValueError, match="name"):
+        checks.check_law("nope", GRR(5, 1.0))
+
+
 def test_wrong_arguments_of_variance() -> None:
-    for n, f in ((-1, 0.0), (1.5, 0.0), ("3", 0.0), (10, -0.1), (10, 1.1), (10, math.nan)):
+    for n, f in ((-1, 0.0), (1.5, 0.0), ("3", 0.0), (10, -0.1), (10, 1.1), (10, math.nan), (10, "0.5"), (10, None)):
         with pytest.raises((ValueError, TypeError), match=r"^[nf] |^n must|^f must"):
             GRR(3, 1.0).variance(n, f)  # type: ignore[arg-type]
     assert GRR(3, 1.0).variance(0) == math.inf

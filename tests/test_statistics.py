@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from cases import ONE_SHOT
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Estimate, Stream, intervals, postprocess
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Estimate, Stream, Tally, intervals, postprocess
+from multi_freq_ldpy.channel import binomial, convolve
 from multi_freq_ldpy.protocol import OneShot
 
 
@@ -81,13 +82,48 @@ def test_intervals_of_estimates_cover(cls: type[OneShot]) -> None:
     assert np.abs(covered / times - 0.95).max() < 0.01 + 5 * np.sqrt(0.95 * 0.05 / times)
 
 
+@pytest.mark.parametrize(("epsilon", "k"), [(3.0, 5), (5.0, 5), (8.0, 5), (5.0, 50)])
+def test_intervals_cover_where_only_large_frequencies_are_certain(epsilon: float, k: int) -> None:
+    """Large budgets with two buckets: the variance of a count falls with f, from n·q(1 − q) ≥ 50 to nearly none."""
+    n, channel = 300, BLH(k, epsilon).channel
+    for f in (0.0, 0.1, 0.5, 0.8, 1.0):
+        start, law = channel.count_law(n, f, sampled=False)
+        counts = start + np.arange(law.size)
+        limits = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, 0.95, "sample")
+        covered = law[(limits[:, 0] <= f) & (f <= limits[:, 1])].sum()
+        assert covered > 0.94
+        assert covered < 0.96 or f > 0.5
+
+
+@pytest.mark.parametrize(
+    ("m", "epsilon", "n", "f"), [(3, 5.0, 10, 0.0), (2, 5.0, 49, 0.0), (3, 3.0, 1, 0.0), (2, 1.0, 5, 0.0), (3, 3.0, 20, 0.5)]
+)
+def test_intervals_of_groups_cover_for_few_reports(m: int, epsilon: float, n: int, f: float) -> None:
+    protocol, own = OUE(10, epsilon), round(n * f)
+    p, q = float(protocol.channel.p), float(protocol.channel.q)
+    parts = [binomial(own, p), binomial(own * (m - 1) + (n - own) * m, q)]
+    start, law = sum(part[0] for part in parts), convolve(parts[0][1], parts[1][1])
+    counts = start + np.arange(law.size)
+    channel = protocol.channel.group(m)
+    limits = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, 0.95, "sample")
+    assert law[(limits[:, 0] <= f) & (f <= limits[:, 1])].sum() > 0.94
+
+
+def test_no_interval_shrinks_to_a_point() -> None:
+    for protocol, counts in ((GRR(10, 1.0), [9, 22, 22] + [21] * 7), (GRR(100, 1.0), [8, *np.repeat([20, 21], [87, 12])])):
+        n = sum(counts)
+        limits = protocol.estimate(Tally(protocol, np.array(counts), n)).interval()
+        assert limits[0, 0] == 0
+        assert (limits[:, 1] - limits[:, 0] > 0.01).all()
+
+
 def test_wider_levels_contain_narrower_ones() -> None:
     estimate = OUE(20, 1.0).estimate(OUE(20, 1.0).randomize(np.arange(2000) % 5, 3))
     narrow, wide = estimate.interval(0.5), estimate.interval(0.999)
     assert (wide[:, 0] <= narrow[:, 0]).all()
     assert (narrow[:, 1] <= wide[:, 1]).all()
     assert (estimate.interval(of="population")[:, 1] >= estimate.interval()[:, 1] - 1e-12).all()
-    for wrong in (0, 1, -0.5, 1.5, "0.95", None, float("nan")):
+    for wrong in (0, 1, -0.5, 1.5, "0.95", None, float("nan"), 1e-300, 1 - 1e-16):
         with pytest.raises(ValueError, match="level"):
             estimate.interval(wrong)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'everyone'"):
@@ -206,6 +242,25 @@ def test_maximum_likelihood(cls: type[OneShot]) -> None:
     assert max(map(likelihood, nearby)) <= likelihood(found) + 2e-6
     if cls is GRR:
         assert np.allclose(protocol.estimate(reports).mle().frequencies, found, atol=1e-4)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.3, 1.0, 3.0])
+def test_maximum_likelihood_is_reached_for_small_budgets(epsilon: float) -> None:
+    protocol = GRR(10, epsilon)
+    tally = protocol.simulate(np.array([30, 20, 15, 10, 10, 5, 5, 3, 2, 0]) * 10**4, 1)
+    found = protocol.em(np.repeat(np.arange(10), tally.counts)).frequencies
+    assert np.abs(found - protocol.estimate(tally).mle().frequencies).max() < 1e-3 * protocol.variance(10**6) ** 0.5 + 1e-6
+    with pytest.warns(RuntimeWarning, match="converged"):
+        protocol.em(np.repeat(np.arange(10), tally.counts), iterations=1)
+
+
+@pytest.mark.parametrize("epsilon", [1e-17, 1e-15, 1e-12, 1e-3])
+def test_tiny_budgets_keep_their_digits(epsilon: float) -> None:
+    estimate = GRR(3, epsilon).estimate([0] * 60 + [1] * 25 + [2] * 15)
+    for processed in (estimate.norm(), estimate.norm_sub(), estimate.mle()):
+        assert processed.frequencies.sum() == pytest.approx(1)
+        assert processed.frequencies.argmax() == 0
+    assert np.allclose(estimate.norm_sub().frequencies, [1, 0, 0])
 
 
 def test_likelihood_ratio_is_that_of_the_law() -> None:
