@@ -93,6 +93,7 @@ class Protocol(ABC):
         totals: list[NDArray[np.int64]] = []
 
         def job(low: int, high: int) -> None:
+            total = np.zeros(self.k, np.int64)
             for start in range(low, high, step):
                 stop = min(high, start + step)
                 first, last = np.searchsorted(ends, (start, stop - 1), side="right")
@@ -100,7 +101,8 @@ class Protocol(ABC):
                 held = edges - np.concatenate(([start], edges[:-1]))
                 out = np.empty(stop - start, self.report_dtype)
                 self._randomize(_readonly(np.repeat(np.arange(first, last + 1), held)), source.skip(start), out)
-                totals.append(self._count(_readonly(out)))
+                total += self._count(_readonly(out))
+            totals.append(total)
 
         parallel.ranges(n, job)
         return np.asarray(np.sum(totals, axis=0))
