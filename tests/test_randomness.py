@@ -13,7 +13,7 @@ import pytest
 import reference
 from cases import CASES, ONE_SHOT
 
-from multi_freq_ldpy import GRR, OUE, SS, Stream, wire
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SS, Stream, wire
 from multi_freq_ldpy.kernels import bits, chacha, subsets, symbols
 from multi_freq_ldpy.protocol import Protocol
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
@@ -78,9 +78,13 @@ def test_chacha_every_lane_and_the_carry_of_the_counter() -> None:
     assert out.tobytes() == b"".join(blocks)
 
 
-@pytest.mark.parametrize("protocol", CASES, ids=repr)
+# Domains so large that every other seed is rejected, and that most symbols need the low half of their word
+HUGE = [GRR(2**32 - 5, 25.0), OLH(3_100_000_000, 5.0), BLH(3_100_000_000, 1.0)]
+
+
+@pytest.mark.parametrize("protocol", CASES + HUGE, ids=repr)
 def test_kernel_equals_reference(protocol: Protocol) -> None:
-    n = 4000 // (protocol.k + 20)
+    n = max(20, 4000 // (protocol.k + 20))
     for first in (0, 12345, 2**40 + 3):
         values = np.arange(n) * 7 % protocol.k
         reports = protocol.randomize(values, Stream(11, position=first))
