@@ -324,6 +324,15 @@ def test_simulating_many_users_needs_no_reports(cls: type[OneShot]) -> None:
     assert (np.abs(estimate.frequencies - 0.05) < 5.5 * estimate.std).all()
 
 
+@pytest.mark.parametrize("k", [8, 40, 4096])
+def test_counters_do_not_overflow(k: int) -> None:
+    """Rows of ones are the worst case for counters of one byte; numbers of rows around their limit."""
+    protocol = OUE(k, 1.0)
+    together = max(1, 512 // protocol.report_bytes)
+    for n in (254, 255, 256, 255 * together, 256 * together + 1, 300 * together - 1):
+        assert (protocol.tally(np.full((n, k // 8), 255, np.uint8)).counts == n).all()
+
+
 def test_reports_are_as_small_as_said() -> None:
     assert OUE(1000, 1.0).report_bytes == SS(1000, 1.0).report_bytes == 125
     assert [GRR(k, 1.0).report_bytes for k in (2, 256, 257, 65536, 65537)] == [1, 1, 2, 2, 4]
