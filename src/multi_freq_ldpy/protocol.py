@@ -84,6 +84,12 @@ class Protocol(ABC):
         parts = (self.contributions(reports[i : i + step]) for i in range(0, len(reports), step))
         return sum((part.sum(axis=0, dtype=np.int64) for part in parts), np.zeros(self.k, np.int64))
 
+    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        """Return the counts of the reports that ``_randomize`` would write; a kernel need not keep them."""
+        out = np.empty(len(values), self.report_dtype)
+        self._randomize(values, source, out)
+        return self._count(_readonly(out))
+
     def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
         """Draw the counts of a tally given how many users hold each value: here by drawing and counting, batch by batch."""
         ends = np.cumsum(counts)
@@ -99,9 +105,7 @@ class Protocol(ABC):
                 first, last = np.searchsorted(ends, (start, stop - 1), side="right")
                 edges = np.clip(ends[first : last + 1], start, stop)
                 held = edges - np.concatenate(([start], edges[:-1]))
-                out = np.empty(stop - start, self.report_dtype)
-                self._randomize(_readonly(np.repeat(np.arange(first, last + 1), held)), source.skip(start), out)
-                total += self._count(_readonly(out))
+                total += self._draw_and_count(_readonly(np.repeat(np.arange(first, last + 1), held)), source.skip(start))
             totals.append(total)
 
         parallel.ranges(n, job)

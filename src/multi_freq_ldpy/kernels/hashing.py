@@ -69,3 +69,13 @@ def count(seeds, symbols, prime, g, lanes, counts):
                 following = word(residue[i] + step[i])
                 residue[i] = min(following, word(following - modulus))
             counts[x] += np.int64(supported)
+
+
+@jit
+def draw_and_count(key, first, values, prime, g, t, q, lanes, counts):
+    """Add up the values that the reports which ``randomize`` would write support, a few reports at a time."""
+    seeds, symbols = np.empty(8 * LANES, np.uint64), np.empty(8 * LANES, np.uint64)
+    for low in range(0, values.size, seeds.size):
+        part = values[low : low + seeds.size]
+        randomize(key, first + low, part, prime, g, t, q, seeds, symbols)
+        count(seeds[: part.size], symbols[: part.size], prime, g, lanes, counts)

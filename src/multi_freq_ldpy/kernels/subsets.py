@@ -7,9 +7,11 @@ removed) until the size is right: by symmetry the set is uniform among those of 
 import numpy as np
 from numba import uint32, uint64
 
-from .bits import ONES, fill_rows, own_bits, write_bit
+from .bits import ONES, count, fill_rows, own_bits, write_bit
 from .chacha import buffers, read, read_on
 from .jit import jit
+
+BLOCK = 256  # reports that exist at a time while they are drawn and counted
 
 
 @jit
@@ -65,3 +67,13 @@ def randomize(key, first, values, k, last, w, p, owned, fractions, corrections, 
                     write_bit(out, i, x, 0)
                     missing += 1
             write_bit(out, i, values[i], own[i - low])
+
+
+@jit
+def draw_and_count(key, first, values, k, last, w, p, owned, fractions, corrections, rows, counts):
+    """Add up what ``randomize`` would write, a few ``rows`` at a time."""
+    for low in range(0, values.size, BLOCK):
+        part = values[low : low + BLOCK]
+        block = rows[: part.size]
+        randomize(key, first + low, part, k, last, w, p, owned, fractions, corrections, block)
+        count(block, counts)

@@ -135,14 +135,32 @@ class LocalHashing(OneShot):
         """A seed and a symbol, each in the smallest unsigned integer type."""
         return np.dtype([("seed", symbol_dtype(self.prime * (self.prime - 1))), ("symbol", symbol_dtype(self.g))])
 
+    def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
+        """Return what the kernels draw from."""
+        from ..kernels import hashing
+
+        first = source.start(len(values), hashing.STRIDE)
+        return source.key, first, values, *(np.uint64(x) for x in (self.prime, self.g, *self.weights))
+
+    def _lanes(self) -> NDArray[Any]:
+        """Return space to count in, of the smallest type that holds two residues."""
+        from ..kernels import hashing
+
+        return np.empty((4, hashing.LANES), np.min_scalar_type(2 * self.prime))
+
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import hashing
 
         seeds, symbols = np.empty((2, len(values)), np.uint64)
-        first = source.start(len(values), hashing.STRIDE)
-        sizes = (np.uint64(x) for x in (self.prime, self.g, *self.weights))
-        hashing.randomize(source.key, first, values, *sizes, seeds, symbols)
+        hashing.randomize(*self._arguments(values, source), seeds, symbols)
         out["seed"], out["symbol"] = seeds, symbols
+
+    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        from ..kernels import hashing
+
+        counts = np.zeros(self.k, np.int64)
+        hashing.draw_and_count(*self._arguments(values, source), self._lanes(), counts)
+        return counts
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return (reports["seed"] >= self.prime * (self.prime - 1)) | (reports["symbol"] >= self.g)
@@ -159,8 +177,7 @@ class LocalHashing(OneShot):
 
         counts = np.zeros(self.k, np.int64)
         seeds, symbols = (reports[name].astype(np.uint64) for name in ("seed", "symbol"))
-        lanes = np.empty((4, hashing.LANES), np.min_scalar_type(2 * self.prime))
-        hashing.count(seeds, symbols, np.uint64(self.prime), np.uint64(self.g), lanes, counts)
+        hashing.count(seeds, symbols, np.uint64(self.prime), np.uint64(self.g), self._lanes(), counts)
         return counts
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:

@@ -69,13 +69,26 @@ class SS(PackedBits):
         fewer = min(self.omega, 2 * isqrt(self.omega) + 1)
         return *bits.table(exact.WORD * (self.omega - fewer) // self.k), 2 * fewer + 4
 
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import bits, subsets
+    def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
+        """Return what the kernels draw from."""
+        from ..kernels import bits
 
         owned, fractions, corrections = self._draw
         first = source.start(len(values), 2 * self.report_bytes + 5 + 4 * corrections)
         last, own = bits.last_byte(self.k), np.uint64(self.weight)
-        subsets.randomize(source.key, first, values, self.k, last, self.omega, own, owned, fractions, corrections, out)
+        return source.key, first, values, self.k, last, self.omega, own, owned, fractions, corrections
+
+    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+        from ..kernels import subsets
+
+        subsets.randomize(*self._arguments(values, source), out)
+
+    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        from ..kernels import subsets
+
+        counts = np.zeros(8 * self.report_bytes, np.int64)
+        subsets.draw_and_count(*self._arguments(values, source), np.empty(subsets.BLOCK, self.report_dtype), counts)
+        return counts[: self.k]
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         from ..kernels import bits
