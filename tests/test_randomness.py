@@ -128,7 +128,7 @@ def test_byte_table_is_the_product_law(q: int) -> None:
 def test_uniform_numbers_reject_what_would_bias_them(k: int) -> None:
     for word in (0, 1, 2**31, 2**32 - 1, (2**32 - 1) // k, min(2**32 - 1, 2**32 // k + 1)):
         expected = reference.below(word, k)
-        assert subsets.below(np.uint32(word), k, np.uint64(2**32 % k)) == (k if expected is None else expected)
+        assert symbols.below(np.uint32(word), k, np.uint64(2**32 % k)) == (k if expected is None else expected)
 
 
 def test_rare_paths_are_rare() -> None:

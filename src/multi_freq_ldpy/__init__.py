@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import exact, registry, wire
 from .channel import Channel
-from .estimate import Estimate
+from .estimate import Estimate, Estimates
 from .privacy import Privacy
 from .protocol import Protocol
 from .protocols.adaptive import best
@@ -14,6 +14,9 @@ from .protocols.histogram import SHE
 from .protocols.subset import SS
 from .protocols.unary import OUE, SUE, THE
 from .randomness import Stream
+from .solutions.rsfd import RSFD
+from .solutions.smp import SMP
+from .solutions.spl import SPL
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -26,12 +29,16 @@ __all__ = [
     "GRR",
     "OLH",
     "OUE",
+    "RSFD",
     "SHE",
+    "SMP",
+    "SPL",
     "SS",
     "SUE",
     "THE",
     "Channel",
     "Estimate",
+    "Estimates",
     "Privacy",
     "Protocol",
     "Stream",

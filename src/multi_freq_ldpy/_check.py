@@ -2,6 +2,7 @@
 
 import math
 import operator
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
@@ -129,6 +130,70 @@ def values(name: str, given: object, k: int) -> tuple[NDArray[np.int64], bool]:
     if array.ndim > 1:
         raise ValueError(f"{name} must be a number or a vector, not an array of shape {array.shape}")
     return np.atleast_1d(array), array.ndim == 0
+
+
+def users_and_share(n: object, f: object) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return a number of users and a frequency, each a number or an array."""
+    users = integers("n", n, 0, 2**62, what="a number of users")
+    share = np.asarray(f)
+    if share.dtype.kind not in "fiu" or not ((share >= 0) & (share <= 1)).all():
+        raise ValueError(f"f must be in [0, 1], not {f!r}")
+    return users, share
+
+
+def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
+    """Return the domain sizes of several attributes."""
+    if not isinstance(ks, Sequence | np.ndarray) or isinstance(ks, str | bytes) or (isinstance(ks, np.ndarray) and ks.ndim != 1):
+        raise TypeError(f"{name} must be a list of domain sizes, one an attribute, not {ks!r}")
+    if not len(ks):
+        raise ValueError(f"{name} must have an entry for each attribute, not {ks!r}")
+    return tuple(domain_size(f"{name}[{j}]", k) for j, k in enumerate(ks))
+
+
+def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int64], bool]:
+    """Return users' records as an array of shape (n, d), attribute j in [0, ks[j]), and whether a single record was given."""
+    d = len(ks)
+    if isinstance(given, np.ma.MaskedArray):
+        plain(name, given)
+    try:
+        array = np.array(given)  # a copy: nobody can change it while it is randomized without the GIL
+    except (ValueError, TypeError, OverflowError):
+        array = np.array(None)
+    single = array.shape == (d,)
+    if array.shape == (0,):
+        array = np.empty((0, d), np.int64)
+    if not single and (array.ndim != 2 or array.shape[1] != d):
+        raise ValueError(f"{name} must have d={d} columns, one an attribute; {_misfit(given, array, d)}")
+    rows = np.atleast_2d(array)
+    if not rows.size:
+        return np.empty((0, d), np.int64), single
+    if rows.dtype.kind not in "iu":
+        i, j, entry = _no_integer(given)
+        raise TypeError(f"{name}[{i}, {j}] = {entry!r}: attribute {j} of row {i} must be an integer from 0 to {ks[j] - 1}")
+    outside = (rows < 0) | (rows >= np.array(ks))
+    if outside.any():
+        i, j = np.argwhere(outside)[0].tolist()
+        raise ValueError(f"{name}[{i}, {j}] = {rows[i, j]} is outside [0, {ks[j] - 1}]: attribute {j} of row {i} has k={ks[j]} values")
+    return np.ascontiguousarray(rows, np.int64), single
+
+
+def _misfit(given: Any, array: NDArray[Any], d: int) -> str:
+    """Say what is wrong with the shape of a table."""
+    if array.ndim == 0 and isinstance(given, Sequence) and not isinstance(given, str):
+        for i, row in enumerate(given):
+            if np.shape(row) != (d,) if not isinstance(row, Sequence) else len(row) != d:
+                return f"row {i} is {row!r}"
+    return f"not shape {array.shape}" if array.ndim else f"not {given!r}"
+
+
+def _no_integer(given: Any) -> tuple[int, int, object]:
+    """Return row, column and value of the first entry that is no integer, of the first entry of all if each could be one."""
+    rows = np.atleast_2d(np.array(given, object))
+    for (i, j), entry in np.ndenumerate(rows):
+        whole = isinstance(entry, int | np.integer) or (isinstance(entry, float) and entry.is_integer())
+        if isinstance(entry, bool | np.bool_) or not whole or not -(2**63) <= entry < 2**63:
+            return i, j, entry
+    return 0, 0, rows[0, 0]
 
 
 def histogram(name: str, counts: object, k: int) -> NDArray[np.int64]:

@@ -87,11 +87,19 @@ class Channel:
             raise ValueError("a second round needs contributions of 0 and 1")
         return Channel(q + self.p * (p - q), q + self.q * (p - q))
 
-    def mixed(self, share: Number, fake: Number) -> "Channel":
-        """Return the channel where a ``share`` of reports is real and the rest contribute 1 with probability ``fake``."""
+    def mixed(self, share: Number, fake: Number, pair: Number | None = None) -> "Channel":
+        """Return the channel where a ``share`` of reports is real and the rest contribute 1 with probability ``fake``.
+
+        ``pair`` is the probability that a fake report contributes to two given values.
+        """
         if not self.binary:
             raise ValueError("mixing with fake reports needs contributions of 0 and 1")
-        return Channel(share * self.p + (1 - share) * fake, share * self.q + (1 - share) * fake)
+
+        def mix(real: Any, other: Any) -> Any:
+            return None if real is None or other is None else share * real + (1 - share) * other
+
+        p, q = mix(self.p, fake), mix(self.q, fake)
+        return Channel(p, q, own_other=mix(self.own_other, pair), others=mix(self.others, pair), gap=mix(self.gap, 0))
 
     def group(self, m: int) -> "Channel":
         """Return the channel of a group of m values, whose contribution is the sum of theirs."""
@@ -131,6 +139,18 @@ def binomial(n: int, p: float) -> tuple[int, NDArray[np.float64]]:
     low, high = max(0, int(n * p - reach)), min(n, int(n * p + reach) + 1)
     j = np.arange(low, high, dtype=np.float64)
     return low, normalised(np.log((n - j) / (j + 1)) + np.log(p) - np.log1p(-p))
+
+
+def mean_inverse(n: int, p: float) -> float:
+    """Return the mean of 1/N for a binomial number N that is not 0; infinite for n = 0."""
+    mean = n * p
+    if n == 0 or p >= 1:
+        return 1 / n if n else np.inf
+    if mean > 1e7:  # the series 1/N = (1/mean)·(1 − δ + δ² − …) with δ = N/mean − 1, to the third order
+        return (1 + (1 - p) / mean + (1 - p) * (2 - p) / mean**2) / mean
+    start, law = binomial(n, p)
+    numbers = np.arange(start, start + law.size)
+    return float((law / np.maximum(numbers, 1))[numbers > 0].sum() / law[numbers > 0].sum())
 
 
 def normalised(log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -127,3 +127,39 @@ class Estimate:
     def _raw(self, what: str) -> None:
         if self.method != "raw":
             raise ValueError(f"{self.method} estimates have no {what}: ask the raw estimate for it")
+
+
+class Estimates(tuple[Estimate, ...]):
+    """Estimates of several attributes, one ``Estimate`` each: a tuple.
+
+    >>> from multi_freq_ldpy import GRR, SMP
+    >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
+    >>> estimates = solution.estimate(solution.randomize([[1, 0], [1, 2]] * 5000, rng=1))
+    >>> [e.frequencies.round(1) for e in estimates.norm()]
+    [array([0., 1.]), array([0.5, 0. , 0.5])]
+    >>> estimates[1].interval().shape
+    (3, 2)
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tally: Tally) -> "Estimates":
+        """Return the raw estimates of a solution's tally."""
+        return cls(map(Estimate.of, tally))
+
+    @property
+    def frequencies(self) -> list[NDArray[np.float64]]:
+        """The frequencies of each attribute."""
+        return [each.frequencies for each in self]
+
+    def norm(self) -> "Estimates":
+        """Clip each attribute at 0 and divide by the sum."""
+        return Estimates(each.norm() for each in self)
+
+    def norm_sub(self) -> "Estimates":
+        """Project each attribute on the distributions."""
+        return Estimates(each.norm_sub() for each in self)
+
+    def __repr__(self) -> str:
+        return f"Estimates{super().__repr__()}"

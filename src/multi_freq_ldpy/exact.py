@@ -6,7 +6,7 @@ digits, widened); the bound on the private side is used, so every inequality the
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, inf, nextafter
 
 WORD = 2**64
 _CONTEXT = Context(prec=80, rounding=ROUND_HALF_EVEN, Emin=-(10**6), Emax=10**6)
@@ -29,9 +29,36 @@ def exp(x: Fraction) -> tuple[Fraction, Fraction]:
     return value * (1 - _SLACK), value * (1 + _SLACK)
 
 
+def ln(ratio: Fraction) -> Fraction:
+    """Return the natural logarithm to 70 digits or more."""
+    return Fraction(_CONTEXT.ln(decimal(ratio)))
+
+
 def log(ratio: Fraction) -> float:
     """Return the double nearest to ln(ratio)."""
-    return float(_CONTEXT.ln(decimal(ratio)))
+    return float(ln(ratio))
+
+
+def below(x: Fraction) -> float:
+    """Return the largest double that is at most x.
+
+    >>> below(Fraction(1.0) / 10) < 0.1
+    True
+    """
+    nearest = float(x)
+    return nearest if Fraction(nearest) <= x else nextafter(nearest, -inf)
+
+
+def amplified(epsilon: float, d: int) -> float:
+    """Return ln(d·(e^ε − 1) + 1), rounded down: the budget at which RS+FD reports one of d attributes.
+
+    >>> round(amplified(1.0, 2), 5), amplified(1.0, 1)
+    (1.48988, 1.0)
+    """
+    if d == 1:
+        return epsilon
+    lower, _ = exp(budget(epsilon))
+    return below(ln(d * (lower - 1) + 1) * (1 - _SLACK))
 
 
 def too_small(epsilon: float, k: int) -> ValueError:

@@ -13,7 +13,8 @@ class Privacy:
 
     ``report``: any two inputs, one report alone, which is the definition of local differential privacy. ``lifetime``: any two
     inputs, all reports ever made about unchanged values; infinite for one-shot protocols, whose losses add up. The
-    ``_attribute`` notions compare inputs that differ in one attribute only. ``ratio`` is e^report as an exact fraction where it is one.
+    ``_attribute`` notions compare inputs that differ in one attribute only. ``ratio`` and ``ratio_attribute`` are e^report and
+    e^report_attribute as exact fractions, where they are fractions.
 
     >>> Privacy.one_shot(Fraction(3)).report == exact.log(Fraction(3))
     True
@@ -24,10 +25,15 @@ class Privacy:
     report_attribute: float
     lifetime_attribute: float
     ratio: Fraction | None = field(default=None, repr=False)
+    ratio_attribute: Fraction | None = field(default=None, repr=False)
 
     @classmethod
-    def one_shot(cls, loss: Fraction | float) -> "Privacy":
-        """Return the privacy of one attribute reported once, from its exact ratio or, where that is not rational, its loss."""
-        ratio = loss if isinstance(loss, Fraction) else None
-        report = exact.log(loss) if isinstance(loss, Fraction) else loss
-        return cls(report=report, lifetime=inf, report_attribute=report, lifetime_attribute=inf, ratio=ratio)
+    def one_shot(cls, loss: Fraction | float, attribute: Fraction | float | None = None) -> "Privacy":
+        """Return the privacy of one report, from its exact ratio or, where that is not rational, its loss.
+
+        ``attribute`` is the same between inputs that differ in one attribute; by default there is only one.
+        """
+        attribute = loss if attribute is None else attribute
+        ratio, ratio_attribute = (x if isinstance(x, Fraction) else None for x in (loss, attribute))
+        report, report_attribute = (exact.log(x) if isinstance(x, Fraction) else x for x in (loss, attribute))
+        return cls(report, inf, report_attribute, inf, ratio, ratio_attribute)

@@ -170,6 +170,18 @@ class Source:
             raise ValueError(f"position {self.first} of the stream is too far for users of {stride} bytes: use another stream")
         return self.first
 
+    def part(self, name: bytes) -> "Source":
+        """Return the randomness of the same users for a purpose within this one."""
+        return Source(np.frombuffer(subkey(self.key.tobytes(), name), "<u4"), self.first)
+
+    def below(self, n: int, m: int) -> NDArray[np.int64]:
+        """Return a number for each of n users, exactly uniform in [0, m), m < 2³²."""
+        from .kernels import symbols
+
+        numbers = np.empty(n, np.int64)
+        symbols.uniform(self.key, self.start(n, 4), m, numbers)
+        return numbers
+
     def words(self, n: int, each: int) -> NDArray[np.uint64]:
         """Return ``each`` uniform 64-bit words for n users, shape (n, each): all that a protocol without a kernel needs."""
         from .kernels import chacha

@@ -1,4 +1,4 @@
-"""Names and classes of the protocols; protocols as JSON and back."""
+"""Names and classes of the protocols and solutions; both as JSON and back."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -8,28 +8,35 @@ from .protocols.hashing import BLH, OLH
 from .protocols.histogram import SHE
 from .protocols.subset import SS
 from .protocols.unary import OUE, SUE, THE
+from .solutions.rsfd import RSFD
+from .solutions.smp import SMP
+from .solutions.spl import SPL
 
 if TYPE_CHECKING:
     from .protocol import Protocol
+    from .solutions.base import Solution
 
 VERSION = 1
 PROTOCOLS: dict[str, type["Protocol"]] = {c.__name__: c for c in (GRR, BLH, OLH, SS, SUE, OUE, THE, SHE)}
+SOLUTIONS: dict[str, type["Solution"]] = {c.__name__: c for c in (SPL, SMP, RSFD)}
 
 
-def to_spec(protocol: "Protocol") -> dict[str, Any]:
-    """Return the protocol as a dict that JSON can hold: all that client and aggregator have to share.
+def to_spec(protocol: "Protocol | Solution") -> dict[str, Any]:
+    """Return a protocol or solution as a dict that JSON can hold: all that client and aggregator have to share.
 
     >>> to_spec(OUE(10, epsilon=0.5))
     {'version': 1, 'protocol': 'OUE', 'k': 10, 'epsilon': 0.5}
+    >>> to_spec(SMP(GRR, [3, 2], epsilon=0.5))["protocols"]
+    [{'protocol': 'GRR', 'k': 3, 'epsilon': 0.5}, {'protocol': 'GRR', 'k': 2, 'epsilon': 0.5}]
     """
-    name = type(protocol).__name__
-    if PROTOCOLS.get(name) is not type(protocol):
-        raise ValueError(f"protocol {protocol!r} is not in the registry, so it has no spec")
+    for each in (protocol, *getattr(protocol, "protocols", ())):
+        if (PROTOCOLS | SOLUTIONS).get(type(each).__name__) is not type(each):
+            raise ValueError(f"protocol {each!r} is not in the registry, so it has no spec")
     return {"version": VERSION, **protocol._fields()}
 
 
-def from_spec(spec: dict[str, Any]) -> "Protocol":
-    """Return the protocol of a spec; an unknown name, field or version is a ValueError.
+def from_spec(spec: dict[str, Any]) -> Any:
+    """Return the protocol or solution of a spec; an unknown name, field or version is a ValueError.
 
     >>> from_spec({"version": 1, "protocol": "GRR", "k": 4, "epsilon": 1.0})
     GRR(k=4, epsilon=1.0)
@@ -38,11 +45,28 @@ def from_spec(spec: dict[str, Any]) -> "Protocol":
         raise TypeError(f"spec must be a dict, not {spec!r}")
     if type(spec.get("version")) is not int or spec["version"] != VERSION:
         raise ValueError(f"spec must have version {VERSION}, not {spec.get('version')!r}")
+    given = {name: each for name, each in spec.items() if name != "version"}
+    name = given.get("protocol")
+    if not isinstance(name, str) or name not in SOLUTIONS:
+        return PROTOCOLS[_name(given, PROTOCOLS | SOLUTIONS)](**_fields(given, PROTOCOLS))
+    fields = _fields(given, SOLUTIONS)
+    if not isinstance(fields["protocols"], list) or not all(isinstance(each, dict) for each in fields["protocols"]):
+        raise TypeError(f"protocols must be a list of specs, not {fields['protocols']!r}")
+    protocols = [PROTOCOLS[_name(each, PROTOCOLS)](**_fields(each, PROTOCOLS)) for each in fields.pop("protocols")]
+    return SOLUTIONS[name].of(protocols, **fields)
+
+
+def _name(spec: dict[str, Any], among: dict[str, Any]) -> str:
     name = spec.get("protocol")
-    if not isinstance(name, str) or name not in PROTOCOLS:
-        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, not {name!r}")
-    fields = {field.name for field in dataclasses.fields(PROTOCOLS[name])}
-    given = set(spec) - {"version", "protocol"}
-    if given != fields:
+    if not isinstance(name, str) or name not in among:
+        raise ValueError(f"protocol must be one of {', '.join(among)}, not {name!r}")
+    return name
+
+
+def _fields(spec: dict[str, Any], classes: dict[str, Any]) -> dict[str, Any]:
+    name = _name(spec, classes)
+    fields = {field.name for field in dataclasses.fields(classes[name])}
+    given = {field: each for field, each in spec.items() if field != "protocol"}
+    if set(given) != fields:
         raise ValueError(f"spec of {name} must have the fields {sorted(fields)}, not {sorted(map(str, given))}")
-    return PROTOCOLS[name](**{field: spec[field] for field in fields})
+    return given

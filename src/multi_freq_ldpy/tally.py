@@ -1,16 +1,14 @@
 """What was counted, by whom it was counted, and nothing else: tallies of disjoint users add exactly."""
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-
-if TYPE_CHECKING:
-    from .protocol import Protocol
 
 MAGIC = b"MFLT"
 VERSION = 1
@@ -27,10 +25,11 @@ def _digest(data: bytes) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Counts of reports made by one protocol.
+    """Counts of reports made by one protocol, or by one solution over several attributes.
 
-    ``counts`` has an entry a value, ``n`` is how many reports it was counted from (a number, or an entry a value where not
-    every report speaks of every value), ``users`` how many users made them. ``a + b`` is the tally of both, for *disjoint* users.
+    ``counts`` has an entry a value, attributes one after the other; ``n`` is how many reports it was counted from (a number, or an entry a
+    value where not every report speaks of every value), ``users`` how many users made them. ``a + b`` is the tally of both, for *disjoint*
+    users; ``tally[j]`` is that of attribute j alone.
 
     >>> from multi_freq_ldpy import GRR
     >>> protocol = GRR(3, epsilon=1.0)
@@ -41,7 +40,7 @@ class Tally:
     True
     """
 
-    protocol: "Protocol"
+    protocol: Any
     counts: NDArray[np.int64]
     n: int | NDArray[np.int64]
     users: int = -1
@@ -56,9 +55,9 @@ class Tally:
             if n.ndim:
                 raise ValueError("users must be given where n has an entry for each value")
             users = int(n)
-        self.protocol._check_counts(counts, n)
         if (n > users).any():
             raise ValueError(f"n must not exceed users={users}, not {self.n!r}")
+        self.protocol._check_counts(counts, n, users)
         counts.flags.writeable = n.flags.writeable = False
         for name, value in (("counts", counts), ("n", n if n.ndim else int(n)), ("users", users)):
             object.__setattr__(self, name, value)
@@ -76,6 +75,16 @@ class Tally:
     def __radd__(self, other: object) -> "Tally":
         """Let ``sum(tallies)`` work."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __getitem__(self, attribute: int) -> "Tally":
+        """Return the tally of one attribute."""
+        seen, entries = self.protocol.parts[attribute]
+        n = self.n if isinstance(self.n, int) else int(self.n[entries][0])
+        return Tally(seen, self.counts[entries], n, self.users)
+
+    def __iter__(self) -> Iterator["Tally"]:
+        """Go through the attributes."""
+        return (self[j] for j in range(len(self.protocol.parts)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Tally):

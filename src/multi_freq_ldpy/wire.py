@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .protocol import Protocol
+    from .mechanism import Mechanism
 
 
-def encode(protocol: "Protocol", reports: object) -> bytes:
+def encode(protocol: "Mechanism", reports: object) -> bytes:
     r"""Return the reports (one or many) as n·``protocol.report_bytes`` bytes.
 
     >>> from multi_freq_ldpy import GRR, wire
@@ -19,15 +19,15 @@ def encode(protocol: "Protocol", reports: object) -> bytes:
     return _protocol(protocol)._as_reports(reports).tobytes()
 
 
-def _protocol(protocol: "Protocol") -> "Protocol":
-    from .protocol import Protocol
+def _protocol(protocol: "Mechanism") -> "Mechanism":
+    from .mechanism import Mechanism
 
-    if not isinstance(protocol, Protocol):
-        raise TypeError(f"protocol must be a protocol, not {protocol!r}")
+    if not isinstance(protocol, Mechanism):
+        raise TypeError(f"protocol must be a protocol or a solution, not {protocol!r}")
     return protocol
 
 
-def decode(protocol: "Protocol", data: bytes) -> NDArray[Any]:
+def decode(protocol: "Mechanism", data: bytes) -> NDArray[Any]:
     """Return the reports in ``data``, a whole number of them; a report that the protocol cannot produce is a ValueError.
 
     >>> from multi_freq_ldpy import GRR, wire

@@ -1,15 +1,16 @@
-"""The laws that every protocol keeps: for the protocols of this package and for those written elsewhere.
+"""The laws that every protocol and every solution keeps: for those of this package and for those written elsewhere.
 
 Statistical laws use fixed seeds and reject beyond six standard deviations.
 """
 
 from collections.abc import Callable
+from typing import Any
 
-from ..protocol import Protocol
+from ..mechanism import Mechanism
 from . import behaviour, enumeration, statistics
 from .tools import NotApplicable as NotApplicable
 
-LAWS: dict[str, Callable[[Protocol], None]] = {
+LAWS: dict[str, Callable[[Any], None]] = {
     "integers": behaviour.integers,
     "randomness": behaviour.randomness,
     "batches": behaviour.batches,
@@ -38,8 +39,8 @@ class LawBroken(AssertionError):
         self.law = law
 
 
-def check_protocol(protocol: Protocol) -> dict[str, str]:
-    """Hold a protocol to every law; return what was found by law, or raise ``LawBroken`` at the first that is broken.
+def check_protocol(protocol: Mechanism) -> dict[str, str]:
+    """Hold a protocol or solution to every law; return what was found by law, or raise ``LawBroken`` at the first that is broken.
 
     >>> from multi_freq_ldpy import GRR
     >>> found = check_protocol(GRR(3, epsilon=1.0))
@@ -56,8 +57,8 @@ def check_protocol(protocol: Protocol) -> dict[str, str]:
     return found
 
 
-def check_law(name: str, protocol: Protocol) -> None:
-    """Hold a protocol to one law."""
+def check_law(name: str, protocol: Mechanism) -> None:
+    """Hold a protocol or solution to one law."""
     if name not in LAWS:
         raise ValueError(f"name must be one of {', '.join(LAWS)}, not {name!r}")
     try:

@@ -1,19 +1,21 @@
 """What the laws share."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .. import registry
+from ..mechanism import Mechanism
 from ..protocol import Protocol
 
 Z = 6.0
 """Standard deviations beyond which a statistical law rejects: a right protocol fails one with probability 2·10⁻⁹."""
 
-ENUMERATED = 2**16
-"""Largest number of (report, value, value) that is gone through in exact arithmetic."""
+ENUMERATED = 2**15
+"""Largest number of pairs of a report and an input that is gone through in exact arithmetic."""
 
 
 class NotApplicable(Exception):
@@ -36,23 +38,55 @@ def refuses(call: Callable[[], object], name: str, shown: object) -> None:
         raise AssertionError(f"{name}={shown!r} is accepted")
 
 
-def spread(protocol: Protocol, n: int) -> NDArray[np.int64]:
-    """Return n values that go through the domain."""
-    return np.arange(n) % protocol.k
+def sizes(subject: Mechanism) -> tuple[int, ...]:
+    """Return the domain size of each attribute."""
+    return tuple(part.stop - part.start for _, part in subject.parts)
 
 
-def laws_of(protocol: Protocol) -> list[dict[bytes, Fraction]]:
-    """Return the law of every value, where that can be gone through."""
+def inputs(subject: Mechanism, records: Any) -> Any:
+    """Return records as the subject takes them: values, where there is only one attribute."""
+    return np.asarray(records)[..., 0] if isinstance(subject, Protocol) else np.asarray(records)
+
+
+def everyone(subject: Mechanism, value: Callable[[int], int], n: int) -> Any:
+    """Return the inputs of n users who all hold, of each attribute of size k, the value ``value(k)``."""
+    return inputs(subject, np.tile([value(k) for k in sizes(subject)], (n, 1)))
+
+
+def spread(subject: Mechanism, n: int) -> Any:
+    """Return n inputs that go through all combinations of values."""
+    steps = np.cumprod([1, *sizes(subject)[:-1]])
+    return inputs(subject, np.arange(n)[:, np.newaxis] // steps % np.array(sizes(subject)))
+
+
+def listed(subject: Mechanism) -> bool:
+    """Tell whether the registry knows the subject."""
     try:
-        found = [protocol.law(0)]
+        registry.to_spec(subject)  # type: ignore[arg-type]
+    except ValueError:
+        return False
+    return True
+
+
+def remade(subject: Mechanism, **changed: Any) -> Any:
+    """Return the subject made again from its fields, some of them changed."""
+    given = {each.name: getattr(subject, each.name) for each in fields(subject)} | changed  # type: ignore[arg-type]
+    return getattr(type(subject), "of", type(subject))(**given)
+
+
+def laws_of(subject: Any) -> list[dict[bytes, Fraction]]:
+    """Return the law of every input, the last attribute changing fastest, where that can be gone through."""
+    every = inputs(subject, list(np.ndindex(sizes(subject))) if np.prod(sizes(subject)) <= ENUMERATED else [[0] * len(subject.parts)])
+    try:
+        found = [subject.law(every[0])]
     except ValueError as error:
         raise NotApplicable(str(error)) from None
-    if len(found[0]) * protocol.k**2 > ENUMERATED:
-        raise NotApplicable(f"k={protocol.k} gives {len(found[0])} reports, too many to go through for all pairs of values")
-    return found + [protocol.law(v) for v in range(1, protocol.k)]
+    if len(found[0]) * np.prod(sizes(subject)) > ENUMERATED:
+        raise NotApplicable(f"{len(found[0])} reports are too many to go through for all inputs")
+    return found + [subject.law(each) for each in every[1:]]
 
 
-def many(protocol: Protocol) -> int:
+def many(subject: Mechanism) -> int:
     """Return how many reports the statistical laws draw: enough to see an error of one per cent."""
-    n = min(3_000_000, 60_000_000 // protocol.k)
-    return n if protocol.channel.binary else n // 4  # exact noise takes longer to draw
+    n: int = min(3_000_000, 60_000_000 // subject.parts[-1][1].stop) // len(subject.parts)
+    return n if all(seen.channel.binary for seen, _ in subject.parts) else n // 4  # exact noise takes longer to draw

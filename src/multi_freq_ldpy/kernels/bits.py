@@ -79,7 +79,10 @@ def write_bit(rows, i, position, bit):
 
 @jit
 def randomize(key, first, values, last, p, owned, fractions, out):
-    """Randomize users ``first``, ``first`` + 1, …; a user owns two bytes for each byte of the row and two for the own bit."""
+    """Randomize users ``first``, ``first`` + 1, …; a user owns two bytes for each byte of the row and two for the own bit.
+
+    A negative value stands for nobody's: no bit is the own one.
+    """
     width = out.shape[1]
     stride = 2 * width + 2
     users, buffer, spare = buffers(stride)
@@ -91,7 +94,8 @@ def randomize(key, first, values, last, p, owned, fractions, out):
         fill_rows(key, address, stride, words, owned, fractions, last, spare, out[low:high])
         own_bits(key, address + uint64(2 * width), stride, words[width:], p, spare, own[: high - low])
         for i in range(low, high):
-            write_bit(out, i, values[i], own[i - low])
+            if values[i] >= 0:
+                write_bit(out, i, values[i], own[i - low])
 
 
 @jit

@@ -24,9 +24,13 @@ def bucket(x, seed, prime, g):
 
 @jit
 def randomize(key, first, values, prime, g, t, q, seeds, symbols):
-    """Randomize users ``first``, ``first`` + 1, … into ``seeds`` and ``symbols`` (both uint64)."""
+    """Randomize users ``first``, ``first`` + 1, … into ``seeds`` and ``symbols`` (both uint64).
+
+    A negative value stands for nobody's: its symbol is uniform.
+    """
     family = prime * (prime - uint64(1))
     rejected = (uint64(0) - family) % family  # 2⁶⁴ modulo the number of hash functions
+    uneven = (uint64(0) - g) % g
     users, buffer, spare = buffers(STRIDE)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
@@ -39,9 +43,17 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
                 word = read_on(key, address + uint64(STRIDE * (i - low)), index, spare)
                 index += 1
             seed = word % family
-            symbol = bucket(values[i], seed, prime, g) + offset(words[2 * (i - low) + 1], t, q)
             seeds[i] = seed
-            symbols[i] = symbol - g if symbol >= g else symbol
+            word = words[2 * (i - low) + 1]
+            if values[i] < 0:
+                index = 0
+                while word < uneven:
+                    word = read_on(key, address + uint64(STRIDE * (i - low) + 8), index, spare)
+                    index += 1
+                symbols[i] = word % g
+            else:
+                symbol = bucket(values[i], seed, prime, g) + offset(word, t, q)
+                symbols[i] = symbol - g if symbol >= g else symbol
 
 
 @jit

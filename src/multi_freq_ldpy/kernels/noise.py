@@ -9,7 +9,7 @@ from numba import uint32, uint64
 
 from .chacha import FILL, read_on
 from .jit import jit
-from .subsets import below
+from .symbols import below
 
 LIMIT = 2**31 - 1  # reports are int32 and saturate
 

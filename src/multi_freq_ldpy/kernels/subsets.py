@@ -10,17 +10,9 @@ from numba import uint32, uint64
 from .bits import ONES, count, fill_rows, own_bits, write_bit
 from .chacha import buffers, read, read_on
 from .jit import jit
+from .symbols import below
 
 BLOCK = 256  # reports that exist at a time while they are drawn and counted
-
-
-@jit
-def below(word, k, rejected):
-    """Return a uniform number below k from a 32-bit word, or k where the word has to be rejected; ``rejected`` is 2³² mod k."""
-    product = uint64(word) * uint64(k)
-    if product & uint64(0xFFFFFFFF) < rejected:
-        return np.int64(k)
-    return np.int64(product >> uint64(32))
 
 
 @jit

@@ -1,7 +1,8 @@
 """A symbol out of m, kept with probability T/2⁶⁴ and replaced by each of the others with probability Q/2⁶⁴.
 
 T + (m − 1)·Q = 2⁶⁴, so a 64-bit word r decides without rejection: r < T keeps, otherwise (r − T) div Q counts the others. The
-noise is an offset modulo m. Only the high half of the word is read unless the outcome depends on the low one.
+noise is an offset modulo m. Only the high half of the word is read unless the outcome depends on the low one. Uniform symbols are
+drawn by multiplying and rejecting.
 """
 
 import numpy as np
@@ -26,6 +27,33 @@ def settled(high, t, q):
     if last < t or high < t:
         return last < t
     return (last - t) - (high - t) // q * q < q
+
+
+@jit
+def below(word, k, rejected):
+    """Return a uniform number below k from a 32-bit word, or k where the word has to be rejected; ``rejected`` is 2³² mod k."""
+    product = uint64(word) * uint64(k)
+    if product & uint64(0xFFFFFFFF) < rejected:
+        return np.int64(k)
+    return np.int64(product >> uint64(32))
+
+
+@jit
+def uniform(key, first, m, out):
+    """Draw a uniform number below m for users ``first``, ``first`` + 1, …; a user owns four bytes of the main stream."""
+    users, buffer, spare = buffers(4)
+    rejected = uint64(2**32 % m)
+    for low in range(0, out.size, users):
+        high = min(out.size, low + users)
+        address = (uint64(first) + uint64(low)) * uint64(4)
+        words = buffer.view(np.uint32)[read(key, address, (high - low) * 4, buffer) // 4 :]
+        for i in range(low, high):
+            number = below(words[i - low], m, rejected)
+            index = 0
+            while number == m:
+                number = below(read_on(key, address + uint64(4 * (i - low)), index, spare) >> uint64(32), m, rejected)
+                index += 1
+            out[i] = number
 
 
 @jit

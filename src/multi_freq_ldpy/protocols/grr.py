@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .. import _check, exact
 from ..channel import Channel
+from ..fakes import Fake
 from ..protocol import OneShot
 from ..randomness import Rng, Source, as_generator
 
@@ -70,16 +71,20 @@ class GRR(OneShot):
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         return np.bincount(reports, minlength=self.k)
 
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        super()._check_counts(counts, n)
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+        super()._check_counts(counts, n, users)
         if _check.total(counts) != n:
             raise ValueError(f"counts must add up to n={n}, one report a user, not to {_check.total(counts)}")
 
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
         # With probability p − q the own value for certain, otherwise one of all k alike
         generator = as_generator(rng)
         kept = generator.binomial(counts, float(self.moments.p - self.moments.q))
         return kept + generator.multinomial(int((counts - kept).sum()), np.full(self.k, 1 / self.k))
+
+    def _fake(self, kind: str) -> Fake:
+        low = self.k * Fraction(self.weights[1], exact.WORD)
+        return Fake.of_uniform_value(self, low, low)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""

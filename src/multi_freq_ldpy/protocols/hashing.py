@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check, exact
 from ..channel import Channel
+from ..fakes import Fake
 from ..protocol import OneShot
 from ..randomness import Source
 from .grr import symbol_dtype
@@ -180,11 +181,16 @@ class LocalHashing(OneShot):
         hashing.count(seeds, symbols, np.uint64(self.prime), np.uint64(self.g), self._lanes(), counts)
         return counts
 
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        super()._check_counts(counts, n)
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+        super()._check_counts(counts, n, users)
         fewest, most = self.prime // self.g - (self.prime - self.k), min(self.k, -(-self.prime // self.g))
         if not max(0, fewest) * int(n) <= _check.total(counts) <= most * int(n):
             raise ValueError(f"counts add up to {_check.total(counts)}, which n={n} reports of {self!r} cannot")
+
+    def _fake(self, kind: str) -> Fake:
+        low, pair = self.g * Fraction(self.weights[1], exact.WORD), colliding(self.prime, self.g)
+        reports = self.prime * (self.prime - 1) * self.g
+        return Fake(Fraction(1, self.g), pair / self.g, (low, low), lambda: dict.fromkeys(self.law(0), Fraction(1, reports)))
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""

@@ -123,15 +123,15 @@ class SHE(OneShot):
         """Return the entries themselves, shape (n, k)."""
         return reports
 
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        super()._check_counts(counts, n)
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+        super()._check_counts(counts, n, users)
         if int(np.abs(counts).max()) > LARGEST * int(n):
             raise ValueError(f"counts has an entry of size {np.abs(counts).max()}, which n={n} reports cannot add up to")
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return reports >= 1  # P(y − 1)/P(y) is e^s there and e^(−s) elsewhere
 
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
         generator, n, stop = as_generator(rng), int(counts.sum()), -expm1(-self.weight / UNIT)
         up, down = generator.negative_binomial(n, stop, size=(2, self.k))
         return np.asarray(counts + up - down)

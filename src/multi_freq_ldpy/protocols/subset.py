@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .. import _check, exact
 from ..channel import Channel
+from ..fakes import Fake
 from ..randomness import Source
 from .packed import PackedBits
 
@@ -95,10 +96,14 @@ class SS(PackedBits):
 
         return np.asarray(super()._refused(reports) | (bits.sizes(reports) != self.omega))
 
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> None:
-        super()._check_counts(counts, n)
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+        super()._check_counts(counts, n, users)
         if _check.total(counts) != self.omega * int(n):
             raise ValueError(f"counts must add up to omega·n = {self.omega * int(n)}, not to {_check.total(counts)}")
+
+    def _fake(self, kind: str) -> Fake:
+        low = (1 - Fraction(self.weight, exact.WORD)) * self.k / (self.k - self.omega)
+        return Fake.of_uniform_value(self, low, low)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import exact
 from ..channel import Channel
+from ..fakes import Fake
 from ..randomness import Rng, Source, as_generator
 from .packed import PackedBits
 
@@ -50,20 +51,33 @@ class UnaryEncoding(PackedBits):
         first = source.start(len(values), 2 * self.report_bytes + 2)
         bits.randomize(source.key, first, values, bits.last_byte(self.k), np.uint64(self.weights[0]), *self._table, out)
 
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng) -> NDArray[np.int64]:
+    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
         generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
-        return np.asarray(generator.binomial(counts, p) + generator.binomial(counts.sum() - counts, q))
+        return np.asarray(generator.binomial(counts, p) + generator.binomial(nobody + counts.sum() - counts, q))
+
+    def _fake(self, kind: str) -> Fake:
+        p, q = (Fraction(w, exact.WORD) for w in self.weights)
+        if kind == "zero":  # the randomized zero vector
+            return Fake(q, q * q, ((1 - p) / (1 - q),) * 2, lambda: self._law(0, q))
+        # With m ones, a report about a random value is (m·ratio + k − m)/k times as likely as about a value whose bit is 0
+        lows = (self.k / (m * self.ratio + self.k - m) for m in (self.k - 1, 1))
+        return Fake.of_uniform_value(self, *lows)
+
+    def _law(self, value: int, own: Fraction) -> dict[bytes, Fraction]:
+        """Return the law of a row whose bit at ``value`` is 1 with probability ``own``, the others with q."""
+        q, k = Fraction(self.weights[1], exact.WORD), self.k
+        others = [q**ones * (1 - q) ** (k - 1 - ones) for ones in range(k)]
+        zero, one = [[chance * other for other in others] for chance in (1 - own, own)]
+        law = {}
+        for number in range(2**k):
+            ones, bit = number.bit_count(), number >> value & 1
+            law[number.to_bytes(self.report_bytes, "little")] = one[ones - 1] if bit else zero[ones]
+        return law
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""
         value = self._check_law(value, 2 ** min(self.k, 64))
-        p, q = (Fraction(w, exact.WORD) for w in self.weights)
-        law = {}
-        for number in range(2**self.k):
-            others = (number & ~(1 << value)).bit_count()
-            own = p if number >> value & 1 else 1 - p
-            law[number.to_bytes(self.report_bytes, "little")] = own * q**others * (1 - q) ** (self.k - 1 - others)
-        return law
+        return self._law(value, Fraction(self.weights[0], exact.WORD))
 
 
 class SUE(UnaryEncoding):

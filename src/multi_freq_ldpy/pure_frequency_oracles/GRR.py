@@ -5,36 +5,31 @@
 array([0.2, 0.6, 0.2])
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..functions import Vector, ahead, fresh, normalised, some, updated, value_of
+from ..functions.forms import SYMBOL
 from ..protocols.grr import GRR
 from ..randomness import Rng
 
 
-def _unpack(protocol: GRR, reports: Any) -> Sequence[int]:
-    values: list[int] = reports.tolist()
-    return values
-
-
 def GRR_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> int:
     """Return the randomized value of one user."""
-    drawn = ahead(GRR, _unpack, k, epsilon)
+    drawn = ahead(GRR, SYMBOL.unpack, k, epsilon)
+    value = value_of(input_data, k)
     if rng is not None:
-        return int(drawn.protocol.randomize(value_of(input_data, k), fresh(rng)))
-    k = drawn.protocol.k
-    return (value_of(input_data, k) + int(drawn.next())) % k
+        return int(drawn.protocol.randomize(value, fresh(rng)))
+    return (value + int(drawn.next())) % int(k)
 
 
 def GRR_Aggregator_MI(reports: Any, k: int, epsilon: float) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
-    return normalised(ahead(GRR, _unpack, k, epsilon).protocol.tally(some(reports)))
+    return normalised(ahead(GRR, SYMBOL.unpack, k, epsilon).protocol.tally(some(reports)))
 
 
 def GRR_Aggregator_IBU(reports: Any, k: int, epsilon: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs") -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
-    protocol = ahead(GRR, _unpack, k, epsilon).protocol
+    protocol = ahead(GRR, SYMBOL.unpack, k, epsilon).protocol
     return updated(protocol.tally(some(reports)), protocol.channel, nb_iter, tol, err_func)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .. import _check
 from ..channel import Channel
 from ..functions import Vector, ahead, fresh, normalised, some, tally_rows, updated, value_of
+from ..functions.forms import row_about
 from ..postprocess import norm
 from ..protocols.histogram import SHE, UNIT
 from ..randomness import Rng
@@ -53,8 +54,7 @@ def HE_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Ve
     value = value_of(input_data, k)
     if rng is not None:
         return np.array(drawn.protocol.randomize(value, fresh(rng)), np.float64)
-    row: Vector = drawn.next().copy()  # a view would show the noise of other users
-    row[0], row[value] = row[value], row[0]
+    row: Vector = row_about(drawn.protocol, drawn.next(), value)
     return row
 
 

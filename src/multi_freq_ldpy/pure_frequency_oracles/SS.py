@@ -5,43 +5,31 @@
 array([0.2, 0.6, 0.2, 0. ])
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check
-from ..functions import Vector, ahead, fresh, normalised, packed, some, updated, value_of
-from ..protocols.packed import unpack
+from ..functions import Vector, ahead, fresh, normalised, some, updated, value_of
+from ..functions.forms import SET
 from ..protocols.subset import SS
 from ..randomness import Rng
 from ..tally import Tally
 
 
-def _unpack(protocol: SS, reports: Any) -> Sequence[NDArray[np.int64]]:
-    return list(np.nonzero(unpack(reports, protocol.k))[1].reshape(len(reports), protocol.omega))
-
-
 def _tally(reports: Any, k: int, epsilon: float) -> Tally:
     reports = some(reports)
-    protocol = ahead(SS, _unpack, k, epsilon).protocol
-    assert isinstance(protocol, SS)
-    if packed(protocol, reports):
-        return protocol.tally(reports)
-    sets = np.sort(_check.integers("reports", reports, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}"))
-    if sets.ndim != 2 or sets.shape[1] != protocol.omega or (np.diff(sets, axis=1) == 0).any():
-        raise ValueError(f"reports must be sets of {protocol.omega} different values, not {reports[0]!r} among others")
-    return Tally(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets))
+    return SET.tally(ahead(SS, SET.unpack, k, epsilon).protocol, reports)
 
 
 def SS_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> NDArray[np.int64]:
     """Return the randomized set of one user, its values in ascending order."""
-    drawn = ahead(SS, _unpack, k, epsilon)
+    drawn = ahead(SS, SET.unpack, k, epsilon)
     value = value_of(input_data, k)
-    if rng is not None:
-        return np.flatnonzero(unpack(drawn.protocol.randomize([value], fresh(rng)), k)[0])
-    return np.sort((drawn.next() + value) % k)
+    if rng is None:
+        chosen: NDArray[np.int64] = SET.about(drawn.protocol, drawn.next(), value)
+        return chosen
+    return np.array(SET.unpack(drawn.protocol, drawn.protocol.randomize([value], fresh(rng)))[0])
 
 
 def SS_Aggregator_MI(reports: Any, k: int, epsilon: float) -> Vector:

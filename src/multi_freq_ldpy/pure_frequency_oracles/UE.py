@@ -5,57 +5,35 @@
 array([0.2, 0.6, 0.2])
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _check
-from ..functions import (
-    Ahead,
-    Vector,
-    ahead,
-    fresh,
-    normalised,
-    packed,
-    row_length,
-    some,
-    tally_rows,
-    updated,
-    value_of,
-    zeros_and_ones,
-)
-from ..protocols.packed import unpack
-from ..protocols.unary import OUE, SUE, UnaryEncoding
+from ..functions import Ahead, Vector, ahead, fresh, normalised, row_length, some, updated, value_of
+from ..functions.forms import ROW
+from ..protocols.unary import OUE, SUE
 from ..randomness import Rng
 from ..tally import Tally
 
 
-def _unpack(protocol: UnaryEncoding, reports: Any) -> Sequence[Vector]:
-    return list(unpack(reports, protocol.k).astype(np.float64))
-
-
 def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
-    return ahead(OUE if _check.flag("optimal", optimal) else SUE, _unpack, k, epsilon)
+    return ahead(OUE if _check.flag("optimal", optimal) else SUE, ROW.unpack, k, epsilon)
 
 
 def _tally(reports: Any, k: int | None, epsilon: float, optimal: bool) -> Tally:
     reports = some(reports)
-    protocol = _drawn(row_length(reports) if k is None else k, epsilon, optimal).protocol
-    if k is not None and packed(protocol, reports):
-        return protocol.tally(reports)
-    return tally_rows(protocol, reports, zeros_and_ones)
+    return ROW.tally(_drawn(row_length(reports) if k is None else k, epsilon, optimal).protocol, reports)
 
 
 def UE_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> Vector:
     """Return the randomized unary vector of one user, k zeros and ones."""
     drawn = _drawn(k, epsilon, optimal)
     value = value_of(input_data, k)
-    if rng is not None:
-        return np.asarray(unpack(drawn.protocol.randomize([value], fresh(rng)), k)[0], np.float64)
-    row: Vector = drawn.next().copy()  # a view would show the noise of other users
-    row[0], row[value] = row[value], row[0]
-    return row
+    if rng is None:
+        row: Vector = ROW.about(drawn.protocol, drawn.next(), value)
+        return row
+    return np.array(ROW.unpack(drawn.protocol, drawn.protocol.randomize([value], fresh(rng)))[0])
 
 
 def UE_Aggregator_MI(reports: Any, epsilon: float, optimal: bool = True, *, k: int | None = None) -> Vector:

@@ -13,22 +13,25 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, postprocess
-from .channel import Channel
-from .protocol import Protocol
-from .randomness import Stream
-from .tally import Tally
+from .. import _check, postprocess
+from ..channel import Channel
+from ..protocol import Protocol
+from ..randomness import Stream
+from ..tally import Tally
 
 R = TypeVar("R")
 Vector = NDArray[np.float64]
 
 
 class Ahead:
-    """Reports about value 0, drawn many at a time with the operating system's randomness, each handed out once."""
+    """Reports about value 0, drawn many at a time with the operating system's randomness, each handed out once.
 
-    def __init__(self, protocol: Protocol, unpack: Callable[[Any, Any], Sequence[Any]]) -> None:
+    ``draw(protocol, users)`` makes them; ``protocol`` may be a solution, and value 0 a record of zeros.
+    """
+
+    def __init__(self, protocol: Any, draw: Callable[[Any, int], Sequence[Any]]) -> None:
         self.protocol = protocol
-        self._unpack = unpack
+        self._draw = draw
         self._drawn: list[Any] = []
         _pools.add(self)
 
@@ -37,8 +40,8 @@ class Ahead:
         try:
             return self._drawn.pop()
         except IndexError:
-            users = max(1, min(4096, 2**18 // self.protocol.k))
-            drawn = list(self._unpack(self.protocol, self.protocol.randomize(np.zeros(users, np.int64))))
+            entries = self.protocol.parts[-1][1].stop
+            drawn = list(self._draw(self.protocol, max(1, min(4096, 2**18 // entries))))
             last = drawn.pop()
             self._drawn.extend(drawn)
             return last
@@ -73,13 +76,13 @@ def cached(function: Callable[..., R]) -> Callable[..., R]:
 
 @cached
 def ahead(factory: Callable[..., Protocol], unpack: Callable[[Any, Any], Sequence[Any]], *parameters: Any) -> Ahead:
-    """Return the reports drawn ahead for a protocol with these parameters."""
-    return Ahead(factory(*parameters), unpack)
+    """Return the reports drawn ahead for a protocol with these parameters; ``unpack`` makes a list of an array of reports."""
+    return Ahead(factory(*parameters), lambda protocol, users: unpack(protocol, protocol.randomize(np.zeros(users, np.int64))))
 
 
-def value_of(input_data: Any, k: int) -> int:
+def value_of(input_data: Any, k: int, name: str = "input_data") -> int:
     """Return a user's value, checked."""
-    return _check.Integer(0, k - 1)("input_data", input_data)
+    return _check.Integer(0, k - 1)(name, input_data)
 
 
 def fresh(rng: Any) -> Any:

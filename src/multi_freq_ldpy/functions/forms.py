@@ -1,0 +1,114 @@
+"""How the functions of the paper write reports: what clients return, and what aggregators take, for each family of protocols."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import _check
+from ..protocol import Protocol
+from ..protocols.grr import GRR
+from ..protocols.hashing import LocalHashing
+from ..protocols.packed import unpack
+from ..protocols.subset import SS
+from ..protocols.unary import UnaryEncoding
+from ..tally import Tally
+from . import packed, tally_rows, zeros_and_ones
+
+
+class Form(NamedTuple):
+    """One family's way of writing reports.
+
+    ``unpack(protocol, reports)`` makes a list of an array of reports about value 0, and ``about(protocol, drawn, value)`` turns an
+    entry of it into what a client with that value returns; with value 0 it is the same report. ``tally(protocol, reports)`` counts
+    what clients returned, or an array of reports.
+    """
+
+    unpack: Callable[[Any, Any], Sequence[Any]]
+    about: Callable[[Any, Any, int], Any]
+    tally: Callable[[Any, Any], Tally]
+
+
+def _symbols(protocol: GRR, reports: Any) -> Sequence[int]:
+    values: list[int] = reports.tolist()
+    return values
+
+
+def _symbol_about(protocol: GRR, drawn: int, value: int) -> int:
+    return (value + drawn) % protocol.k
+
+
+def _symbol_tally(protocol: GRR, reports: Any) -> Tally:
+    return protocol.tally(reports)
+
+
+def _rows(protocol: UnaryEncoding, reports: Any) -> Sequence[Any]:
+    return list(unpack(reports, protocol.k).astype(np.float64))
+
+
+def row_about(protocol: Protocol, drawn: Any, value: int) -> Any:
+    """Return a row about value 0 with the entries of 0 and ``value`` exchanged: a copy, as a view would show the noise of other users."""
+    row = drawn.copy()
+    row[0], row[value] = row[value], row[0]
+    return row
+
+
+def _row_tally(protocol: UnaryEncoding, reports: Any) -> Tally:
+    return protocol.tally(reports) if packed(protocol, reports) else tally_rows(protocol, reports, zeros_and_ones)
+
+
+def _pairs(protocol: LocalHashing, reports: Any) -> Sequence[tuple[int, int]]:
+    """Return (noise, seed) pairs: what was added to the bucket of value 0, which is the bucket of the shift alone."""
+    pairs: list[tuple[int, int]] = reports.tolist()
+    prime, g = protocol.prime, protocol.g
+    return [((symbol - g * (seed % prime) // prime) % g, seed) for seed, symbol in pairs]
+
+
+def _pair_about(protocol: LocalHashing, drawn: tuple[int, int], value: int) -> tuple[int, int]:
+    (noise, seed), prime, g = drawn, protocol.prime, protocol.g
+    residue = ((1 + seed // prime) * value + seed % prime) % prime
+    return (g * residue // prime + noise) % g, seed
+
+
+def _pair_tally(protocol: LocalHashing, reports: Any) -> Tally:
+    if packed(protocol, reports):
+        return protocol.tally(reports)
+    pairs = _check.plain("reports", reports)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"reports must be pairs (value, seed) of integers, not {reports[0]!r} among others")
+    result = np.empty(len(pairs), protocol.report_dtype)
+    for column, name in enumerate(("symbol", "seed")):
+        field = result.dtype[name]
+        _check.within(f"{name} of reports", pairs[:, column], 0, int(np.iinfo(field).max), f"not a report of {protocol!r}")
+        result[name] = pairs[:, column]
+    return protocol.tally(result)
+
+
+def _sets(protocol: SS, reports: Any) -> Sequence[Any]:
+    return list(np.nonzero(unpack(reports, protocol.k))[1].reshape(len(reports), protocol.omega))
+
+
+def _set_about(protocol: SS, drawn: Any, value: int) -> Any:
+    return np.sort((drawn + value) % protocol.k)
+
+
+def _set_tally(protocol: SS, reports: Any) -> Tally:
+    if packed(protocol, reports):
+        return protocol.tally(reports)
+    k = protocol.k
+    sets = np.sort(_check.integers("reports", reports, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}"))
+    if sets.ndim != 2 or sets.shape[1] != protocol.omega or (np.diff(sets, axis=1) == 0).any():
+        raise ValueError(f"reports must be sets of {protocol.omega} different values, not {reports[0]!r} among others")
+    return Tally(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets))
+
+
+SYMBOL = Form(_symbols, _symbol_about, _symbol_tally)
+ROW = Form(_rows, row_about, _row_tally)
+PAIR = Form(_pairs, _pair_about, _pair_tally)
+SET = Form(_sets, _set_about, _set_tally)
+_FAMILIES: list[tuple[Any, Form]] = [(GRR, SYMBOL), (UnaryEncoding, ROW), (LocalHashing, PAIR), (SS, SET)]
+
+
+def form_of(protocol: Protocol) -> Form:
+    """Return how reports of a protocol are written."""
+    return next(form for family, form in _FAMILIES if isinstance(protocol, family))

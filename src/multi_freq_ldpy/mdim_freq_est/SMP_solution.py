@@ -1,0 +1,74 @@
+"""Sampling one attribute, as functions.
+
+>>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 8000
+>>> reports = [SMP_GRR_Client(record, [2, 3], 2, 4.0) for record in records]
+>>> [frequencies.round(1) for frequencies in SMP_GRR_Aggregator(reports, [2, 3], 2, 4.0)]
+[array([0.4, 0.6]), array([0. , 0.4, 0.6])]
+"""
+
+from typing import Any
+
+from ..functions import Vector
+from ..functions.several import adp, aggregated, domain_sizes, lh, sampling_client, solved, ue
+from ..protocols.grr import GRR
+from ..protocols.subset import SS
+from ..randomness import Rng
+from ..solutions.smp import SMP
+
+
+def SMP_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> tuple[int, Any]:
+    """Return one user's sampled attribute and the randomized value of it."""
+    return sampling_client(solved(SMP, GRR, lst_k, d, epsilon), input_tuple, rng)
+
+
+def SMP_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SMP, GRR, lst_k, d, epsilon), reports_tuple)
+
+
+def SMP_UE_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
+    """Return one user's sampled attribute and the randomized unary vector of it."""
+    return sampling_client(solved(SMP, ue(optimal), lst_k, d, epsilon), input_tuple, rng)
+
+
+def SMP_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=True)
+    return aggregated(solved(SMP, ue(optimal), lst_k, d, epsilon), reports_tuple)
+
+
+def SMP_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
+    """Return one user's sampled attribute and the randomized hashed value and seed of it."""
+    return sampling_client(solved(SMP, lh(optimal), lst_k, d, epsilon), input_tuple, rng)
+
+
+def SMP_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SMP, lh(optimal), lst_k, d, epsilon), reports_tuple)
+
+
+def SMP_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> tuple[int, Any]:
+    """Return one user's sampled attribute and the randomized set of it."""
+    return sampling_client(solved(SMP, SS, lst_k, d, epsilon), input_tuple, rng)
+
+
+def SMP_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SMP, SS, lst_k, d, epsilon), reports_tuple)
+
+
+def SMP_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
+    """Return one user's sampled attribute and the randomized value or unary vector of it."""
+    return sampling_client(solved(SMP, adp(optimal), lst_k, d, epsilon), input_tuple, rng)
+
+
+def SMP_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SMP, adp(optimal), lst_k, d, epsilon), reports_tuple)
+
+
+SMP_GRR_Aggregator = SMP_GRR_Aggregator_MI
+SMP_UE_Aggregator = SMP_UE_Aggregator_MI
+SMP_LH_Aggregator = SMP_LH_Aggregator_MI
+SMP_SS_Aggregator = SMP_SS_Aggregator_MI
+SMP_ADP_Aggregator = SMP_ADP_Aggregator_MI

@@ -1,0 +1,74 @@
+"""Splitting the budget over all attributes, as functions.
+
+>>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 4000
+>>> reports = [SPL_GRR_Client(record, [2, 3], 2, 6.0) for record in records]
+>>> [frequencies.round(1) for frequencies in SPL_GRR_Aggregator(reports, [2, 3], 2, 6.0)]
+[array([0.4, 0.6]), array([0. , 0.4, 0.6])]
+"""
+
+from typing import Any
+
+from ..functions import Vector
+from ..functions.several import adp, aggregated, client, domain_sizes, lh, solved, ue
+from ..protocols.grr import GRR
+from ..protocols.subset import SS
+from ..randomness import Rng
+from ..solutions.spl import SPL
+
+
+def SPL_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's randomized value of each attribute."""
+    return client(solved(SPL, GRR, lst_k, d, epsilon), input_tuple, rng)
+
+
+def SPL_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SPL, GRR, lst_k, d, epsilon), reports_tuple)
+
+
+def SPL_UE_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
+    """Return one user's randomized unary vector of each attribute."""
+    return client(solved(SPL, ue(optimal), lst_k, d, epsilon), input_tuple, rng)
+
+
+def SPL_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
+    return aggregated(solved(SPL, ue(optimal), lst_k, d, epsilon), reports_tuple)
+
+
+def SPL_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
+    """Return one user's randomized hashed value and seed of each attribute."""
+    return client(solved(SPL, lh(optimal), lst_k, d, epsilon), input_tuple, rng)
+
+
+def SPL_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SPL, lh(optimal), lst_k, d, epsilon), reports_tuple)
+
+
+def SPL_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's randomized set of each attribute."""
+    return client(solved(SPL, SS, lst_k, d, epsilon), input_tuple, rng)
+
+
+def SPL_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SPL, SS, lst_k, d, epsilon), reports_tuple)
+
+
+def SPL_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
+    """Return one user's randomized value or unary vector of each attribute."""
+    return client(solved(SPL, adp(optimal), lst_k, d, epsilon), input_tuple, rng)
+
+
+def SPL_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SPL, adp(optimal), lst_k, d, epsilon), reports_tuple)
+
+
+SPL_GRR_Aggregator = SPL_GRR_Aggregator_MI
+SPL_UE_Aggregator = SPL_UE_Aggregator_MI
+SPL_LH_Aggregator = SPL_LH_Aggregator_MI
+SPL_SS_Aggregator = SPL_SS_Aggregator_MI
+SPL_ADP_Aggregator = SPL_ADP_Aggregator_MI

@@ -1,0 +1,167 @@
+"""What a protocol for one attribute and a solution over several have in common: reports are drawn, checked and counted."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Set
+from fractions import Fraction
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check, parallel
+from .privacy import Privacy
+from .randomness import Rng, Source, as_stream
+from .tally import Tally
+
+LARGEST_LAW = 2**20
+BATCH = 2**16
+
+
+class Mechanism(ABC):
+    """Base of ``Protocol`` and ``Solution``: turns inputs into reports of a fixed dtype, and reports into counts."""
+
+    answering: Fraction = Fraction(1)
+    """The probability that a report speaks of a given attribute."""
+
+    # What a subclass declares
+
+    @property
+    @abstractmethod
+    def privacy(self) -> Privacy:
+        """What is promised, exactly."""
+
+    @property
+    @abstractmethod
+    def report_dtype(self) -> np.dtype[Any]:
+        """The dtype of one report, possibly with a shape: reports are ``np.empty(n, report_dtype)``."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[tuple[Any, slice], ...]:
+        """For each attribute, as what the aggregator sees it (a channel and a domain), and where its counts are."""
+
+    @abstractmethod
+    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+        """Write a report for each input into ``out``, with the randomness of ``source``."""
+
+    @abstractmethod
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return what each report contributes to each value: the reference for counting."""
+
+    @abstractmethod
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+        """Refuse counts that no reports have."""
+
+    @abstractmethod
+    def _fields(self) -> dict[str, Any]:
+        """Return what makes this object, for JSON."""
+
+    # What a subclass may do better
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        """Mark the reports that no honest client can send."""
+        return np.zeros(len(reports), np.bool_)
+
+    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the contributions added up over reports."""
+        entries = self.parts[-1][1].stop
+        step = max(1, 2**22 // entries)
+        parts = (self.contributions(reports[i : i + step]) for i in range(0, len(reports), step))
+        return sum((part.sum(axis=0, dtype=np.int64) for part in parts), np.zeros(entries, np.int64))
+
+    def _answers(self, reports: NDArray[Any]) -> int | NDArray[np.int64]:
+        """Return how many reports there are, an entry a value where not every report speaks of every value."""
+        return len(reports)
+
+    # The verbs that need no more than that
+
+    def tally(self, reports: Any) -> Tally:
+        """Count reports: an array or list of them, or an iterable of batches, which needs no more memory than one batch."""
+        total = None
+        for batch in self._batches(reports):
+            parts: list[NDArray[np.int64]] = []
+            parallel.ranges(len(batch), lambda low, high, b=batch, p=parts: p.append(self._count(b[low:high])))  # type: ignore[misc]
+            counted = Tally(self, np.sum(parts, axis=0), self._answers(batch), len(batch))
+            total = counted if total is None else total + counted
+        return self.tally([]) if total is None else total
+
+    @property
+    def report_bytes(self) -> int:
+        """The length of a report on the wire."""
+        return self.report_dtype.itemsize
+
+    # What the verbs share
+
+    @cached_property
+    def _label(self) -> bytes:
+        """What separates this object's randomness from that of every other on the same stream."""
+        import json
+
+        return json.dumps(self._fields(), sort_keys=True).encode()
+
+    def _reports(self, values: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
+        """Return a report for each of the checked inputs."""
+        source = Source.of(as_stream(rng), self._label, len(values))
+        reports = np.empty(len(values), self.report_dtype)
+        values = readonly(values)
+
+        def job(low: int, high: int) -> None:
+            self._randomize(values[low:high], source.skip(low), reports[low:high])
+
+        parallel.ranges(len(values), job)
+        return reports
+
+    def _counted(self, reports: Any) -> Tally:
+        """Return a tally of this object as it is, and reports counted."""
+        tally = reports if isinstance(reports, Tally) else self.tally(reports)
+        if tally.protocol != self:
+            raise ValueError(f"tally was counted by {tally.protocol!r}, not by {self!r}")
+        return tally
+
+    def _as_reports(self, reports: Any) -> NDArray[Any]:
+        """Return one report or many as a contiguous array of the report dtype, or refuse them."""
+        empty = np.empty(0, self.report_dtype)
+        array = _check.plain("reports", reports)
+        if array.shape == (0,):
+            return empty
+        shape = array.shape
+        if array.ndim == empty.ndim - 1 and isinstance(reports, np.ndarray | np.generic):
+            array = array[np.newaxis]
+        if array.ndim != empty.ndim or array.shape[1:] != empty.shape[1:]:
+            raise ValueError(f"reports must have shape {('n', *empty.shape[1:])}, not {shape}: {reports!r}")
+        if array.dtype != empty.dtype:
+            if empty.dtype.kind not in "iu" or array.dtype.kind not in "iu":
+                raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype} (such as {array.flat[0]!r})")
+            bounds = np.iinfo(empty.dtype)
+            _check.within("reports", array, int(bounds.min), int(bounds.max), f"not a report of {self!r}")
+        result = np.ascontiguousarray(array, empty.dtype)
+        refused = self._refused(result)
+        if refused.any():
+            i = int(np.argmax(refused))
+            raise ValueError(f"reports[{i}] = {result[i]} is not a report of {self!r}")
+        return readonly(result)
+
+    def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
+        """Yield checked batches of an array, a list of reports, or an iterable of reports or batches."""
+        batch_ndim = np.empty(0, self.report_dtype).ndim
+        iterable = hasattr(reports, "__array__") or isinstance(reports, Iterable)
+        if not iterable or isinstance(reports, Tally | str | bytes | Mapping | Set):
+            raise TypeError(f"reports must be an array, a list or an iterable of batches, not {reports!r}")
+        listed = isinstance(reports, list | tuple) and (not reports or np.ndim(reports[0]) < batch_ndim)
+        if listed or hasattr(reports, "__array__"):
+            yield self._as_reports(reports)
+            return
+        parts = iter(reports)
+        for part in parts:
+            if np.ndim(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
+                part = [part, *islice(parts, BATCH - 1)]
+            yield self._as_reports(part)
+
+
+def readonly(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written: kernels then see one type, whether the caller's array was writable or not."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

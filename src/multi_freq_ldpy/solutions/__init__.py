@@ -1,0 +1,1 @@
+"""Several attributes: the verbs of a protocol over records, with any protocol for each attribute."""

@@ -1,0 +1,280 @@
+"""What the solutions share: factories are resolved, tables checked, attributes drawn and counted each by its protocol."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import cached_property
+from inspect import signature
+from itertools import accumulate, pairwise, product
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check, exact
+from ..channel import Channel
+from ..estimate import Estimates
+from ..mechanism import LARGEST_LAW, Mechanism, readonly
+from ..protocol import Protocol
+from ..randomness import Rng, Source, as_generator, as_stream
+from ..tally import Tally
+
+Factory: TypeAlias = Callable[..., Any]
+Counts: TypeAlias = NDArray[np.int64]
+
+BUDGETS = ("epsilon", "eps_perm", "eps_1")
+BLOCK = 2**12  # users who are drawn together
+CHUNK = 2**29  # users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Solution(Mechanism):
+    """Base of the solutions: a protocol for each attribute, and how a record's budget and report are made of theirs.
+
+    ``Solution(factory, ks, budgets…, options…)`` calls the factory (a protocol class, ``best``, any callable) as
+    ``factory(k, budgets…, options…)`` for each domain size; a list of factories gives each attribute its own, and an option that is a
+    list of length d is one value an attribute. What the factories return is all that is kept: the solution *is* its protocols.
+    """
+
+    protocols: tuple[Protocol, ...]
+
+    def __init__(self, factory: Factory | Sequence[Factory], ks: Sequence[int] | NDArray[Any], *budgets: float, **options: Any) -> None:
+        sizes = _check.domain_sizes("ks", ks)
+        whole = self._budgets(budgets, options)
+        self._set(resolved(factory, sizes, [self._budget(each, len(sizes)) for each in whole], options))
+
+    @classmethod
+    def of(cls, protocols: Sequence[Protocol], *options: Any, **named: Any) -> Any:
+        """Return the solution over given protocols, whatever their budgets."""
+        solution = object.__new__(cls)
+        solution._set(tuple(protocols), *options, **named)
+        return solution
+
+    # What a subclass declares
+
+    def _budget(self, epsilon: float, d: int) -> float:
+        """Return the budget of each attribute's protocol."""
+        return epsilon
+
+    @property
+    @abstractmethod
+    def _slots(self) -> tuple[tuple[int, int], ...]:
+        """Where each attribute's report is, in the bytes of a record's report."""
+
+    @abstractmethod
+    def _law(self, record: list[int]) -> dict[bytes, Fraction]: ...
+
+    @abstractmethod
+    def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]: ...
+
+    # The verbs
+
+    @property
+    def d(self) -> int:
+        """The number of attributes."""
+        return len(self.protocols)
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The domain sizes."""
+        return tuple(protocol.k for protocol in self.protocols)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[Any, slice], ...]:
+        """For each attribute, as what the aggregator sees it, and where its counts are."""
+        edges = pairwise(accumulate(self.ks, initial=0))
+        return tuple((self._seen(j), slice(low, high)) for j, (low, high) in enumerate(edges))
+
+    def randomize(self, table: ArrayLike, rng: Rng = None) -> Any:
+        """Return a report for each record: ``table`` has a row a user and a column an attribute; a single row gives one report.
+
+        ``rng=None`` uses the operating system's randomness, as real collection must. An int, ``SeedSequence`` or ``Generator``
+        makes the reports reproducible; the same int gives the same noise at every call, so for several batches pass a ``Stream``.
+        """
+        records, single = _check.table("table", table, self.ks)
+        reports = self._reports(records, rng)
+        return reports[0] if single else reports
+
+    def estimate(self, reports: Any) -> Estimates:
+        """Return the unbiased frequencies of each attribute with their errors, from a tally or from reports."""
+        return Estimates.of(self._counted(reports))
+
+    def simulate(self, data: Any, rng: Rng = None) -> Tally:
+        """Draw a tally given the records, or given a list of d histograms; no report is kept in memory.
+
+        Each attribute's tally has its exact law. Attributes are drawn independently of each other given the truth: how the errors of two
+        attributes go together is not reproduced.
+        """
+        held = self._histograms(data)
+        n = int(held[0].sum())
+        counts, answers = self._simulate(held, n, rng if isinstance(rng, np.random.Generator) else as_stream(rng))
+        return Tally(self, np.concatenate(counts), answers, n)
+
+    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> NDArray[np.float64]:
+        """Return, for each attribute, the variance of an estimated frequency whose true value among the n users is f.
+
+        The first axis is the attributes; n and f may be arrays.
+        """
+        users, share = _check.users_and_share(n, f)
+        return np.array([self._variance(seen.channel, users, share) for seen, _ in self.parts])
+
+    def law(self, record: Any) -> dict[bytes, Fraction]:
+        """Return every possible report of a user with this record, as on the wire, with its exact probability."""
+        values, single = _check.table("record", record, self.ks)
+        if not single:
+            raise ValueError(f"record must be one value an attribute, d={self.d} of them, not {record!r}")
+        return self._law(values[0].tolist())
+
+    # What the verbs share
+
+    def _set(self, protocols: tuple[Protocol, ...]) -> None:
+        """Set the fields, checked; what cannot be realised is refused here."""
+        if not protocols or not all(isinstance(each, Protocol) for each in protocols):
+            raise TypeError(f"protocols must be protocols, one an attribute, not {protocols!r}")
+        object.__setattr__(self, "protocols", protocols)
+        _ = self.privacy
+
+    @staticmethod
+    def _budgets(given: tuple[float, ...], options: dict[str, Any]) -> list[float]:
+        """Return the budgets, checked, given in order or by name."""
+        named = [name for name in BUDGETS if name in options]
+        if given and named:
+            raise TypeError(f"budgets must be given in order or by name, not both: {given!r} and {', '.join(named)}")
+        names = named or (["epsilon"] if len(given) == 1 else ["eps_perm", "eps_1"])
+        budgets = given or tuple(options.pop(name) for name in named)
+        if not 1 <= len(budgets) <= 2:
+            raise TypeError(f"a solution needs one budget (epsilon) or two (eps_perm, eps_1), not {budgets!r}")
+        return [_check.budget(name, each) for name, each in zip(names, budgets, strict=True)]
+
+    def _seen(self, j: int) -> Any:
+        """Return what the reports about attribute j follow."""
+        return self.protocols[j]
+
+    def _variance(self, channel: Channel, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
+        return channel.variance(n, f)
+
+    def _column(self, rows: NDArray[np.uint8], j: int) -> NDArray[Any]:
+        """Return attribute j's reports from the bytes of records' reports."""
+        start, stop = self._slots[j]
+        return readonly(np.ndarray(len(rows), self.protocols[j].report_dtype, np.ascontiguousarray(rows[:, start:stop])))
+
+    def _write(self, values: NDArray[Any], source: Source, rows: NDArray[np.uint8], j: int) -> None:
+        """Randomize values of attribute j, a few at a time, into the bytes of records' reports."""
+        start, stop = self._slots[j]
+        protocol, step = self.protocols[j], max(1, 2**24 // (stop - start))
+        for low in range(0, len(values), step):
+            part = readonly(np.ascontiguousarray(values[low : low + step]))
+            reports = np.empty(len(part), protocol.report_dtype)
+            protocol._randomize(part, source.skip(low), reports)
+            rows[low : low + step, start:stop] = as_bytes(reports, stop - start)
+
+    def _histograms(self, data: Any) -> list[Counts]:
+        """Return how many users hold each value of each attribute."""
+        listed = isinstance(data, list | tuple) and len(data) == self.d
+        if listed and all(np.shape(each) == (k,) for each, k in zip(data, self.ks, strict=True)):
+            held = [_check.histogram(f"data[{j}]", each, k) for j, (each, k) in enumerate(zip(data, self.ks, strict=True))]
+            totals = [int(each.sum()) for each in held]
+            if len(set(totals)) > 1:
+                raise ValueError(f"data must have the same number of users in every histogram, not {totals}")
+            return held
+        records, _ = _check.table("data", data, self.ks)
+        return [np.bincount(records[:, j], minlength=k) for j, k in enumerate(self.ks)]
+
+    def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
+        entries = self.parts[-1][1].stop
+        if counts.shape != (entries,):
+            raise ValueError(f"counts must have shape ({entries},), one entry a value of each attribute, not {counts.shape}")
+        for j, (protocol, answered) in enumerate(zip(self.protocols, self._answered(n, users), strict=True)):
+            try:
+                protocol._check_counts(counts[self.parts[j][1]], np.asarray(answered), users)
+            except ValueError as error:
+                raise ValueError(f"attribute {j}: {error}") from None
+
+    def _answered(self, n: Counts, users: int) -> Sequence[int]:
+        """Return how many reports speak of each attribute."""
+        if n.ndim or n != users:
+            raise ValueError(f"n must be the number of users, {users}, because every report speaks of every attribute, not {n!r}")
+        return [users] * self.d
+
+    def _fields(self) -> dict[str, Any]:
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {"protocol": type(self).__name__, **own, "protocols": [each._fields() for each in self.protocols]}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).of, tuple(getattr(self, each.name) for each in fields(self))
+
+    def __repr__(self) -> str:
+        options = [f", {each.name}={getattr(self, each.name)!r}" for each in fields(self)[1:]]
+        return f"{type(self).__name__}.of({list(self.protocols)!r}{''.join(options)})"
+
+
+def losses(protocols: Sequence[Protocol]) -> tuple[list[Fraction], list[Fraction] | None]:
+    """Return the losses of protocols, and their ratios if all are fractions."""
+    ratios = [each.privacy.ratio for each in protocols]
+    losses = [Fraction(p.privacy.report) if ratio is None else exact.ln(ratio) for p, ratio in zip(protocols, ratios, strict=True)]
+    return losses, [ratio for ratio in ratios if ratio is not None] if None not in ratios else None
+
+
+def every(laws: list[dict[bytes, Fraction]]) -> Any:
+    """Go through all combinations of reports with the probabilities of each."""
+    size = prod(map(len, laws))
+    if size > LARGEST_LAW:
+        raise ValueError(f"law lists every report: these protocols have too many, {size}")
+    return zip(product(*laws), product(*(law.values() for law in laws)), strict=True)
+
+
+def as_bytes(reports: NDArray[Any], size: int) -> NDArray[np.uint8]:
+    """Return contiguous reports of ``size`` bytes as rows of bytes, without a copy."""
+    return reports.view(np.uint8).reshape(len(reports), size)
+
+
+def _takes_channel(factory: Factory) -> bool:
+    try:
+        return "channel" in signature(factory).parameters
+    except ValueError:  # some callables of C have no signature
+        return False
+
+
+def resolved(
+    factory: Any, ks: tuple[int, ...], budgets: list[float], options: dict[str, Any], channel: Callable[[Any], Channel] | None = None
+) -> tuple[Protocol, ...]:
+    """Call the factories, one an attribute, and check what they return."""
+    d = len(ks)
+    factories = list(factory) if isinstance(factory, list | tuple) else [factory] * d
+    if len(factories) != d:
+        raise ValueError(f"factory must be one for all or one for each of the d={d} attributes, not {len(factories)}: {factory!r}")
+    protocols = []
+    for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
+        if not callable(make):
+            raise TypeError(f"factory must be a protocol class or another callable, not {make!r}")
+        own = {name: each[j] if isinstance(each, list) and len(each) == d else each for name, each in options.items()}
+        if channel is not None and _takes_channel(make):
+            own["channel"] = channel
+        try:
+            protocol = make(k, *budgets, **own)
+        except ValueError as error:
+            raise ValueError(f"attribute {j} of k={k}: {error}") from None
+        if not isinstance(protocol, Protocol) or protocol.k != k:
+            raise TypeError(f"factory must give a protocol of k={k} for attribute {j}, not {protocol!r}")
+        protocols.append(protocol)
+    return tuple(protocols)
+
+
+def sampled(held: list[Counts], shares: list[float], n: int, rng: Rng) -> list[Counts]:
+    """Draw, for each attribute, the histogram of the users who sample it."""
+    generator = as_generator(rng)
+    found = [np.zeros_like(counts) for counts in held]
+    ends = [np.concatenate(([0], np.cumsum(counts))) for counts in held]
+    for start in range(0, n, CHUNK):
+        stop = min(n, start + CHUNK)
+        for j, chosen in enumerate(generator.multinomial(stop - start, shares)):
+            users = np.diff(np.clip(ends[j], start, stop))
+            found[j] += generator.multivariate_hypergeometric(users, chosen, method="marginals")
+    return found
+
+
+def simulated(protocol: Protocol, held: Counts, rng: Rng, nobody: int = 0) -> Counts:
+    """Draw the counts of a protocol's tally, also where nobody reports."""
+    return protocol._simulate(held, rng, nobody) if nobody or held.any() else np.zeros(protocol.k, np.int64)
