@@ -1,11 +1,38 @@
-"""Every protocol on a grid: the subjects of all laws."""
+"""Every protocol on a grid, and every solution over every protocol: the subjects of all laws."""
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE
+from typing import Any
+
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, THE, best
+from multi_freq_ldpy.mechanism import Mechanism
 from multi_freq_ldpy.protocol import OneShot
 
 ONE_SHOT: list[type[OneShot]] = [GRR, BLH, OLH, SS, SUE, OUE, THE, SHE]
+UNARY: list[type[OneShot]] = [SUE, OUE, THE]
+HIDDEN: list[type[OneShot]] = [cls for cls in ONE_SHOT if cls is not SHE]  # what RS+FD has fakes for
 
 SMALL = [cls(k, epsilon) for cls in ONE_SHOT for k, epsilon in ((2, 1.0), (3, 0.5), (5, 3.0))]
 LARGE = [cls(k, epsilon) for cls in ONE_SHOT if cls is not SHE for k, epsilon in ((64, 1.0), (100, 0.2), (260, 6.0))]
 LARGE += [SHE(k, epsilon) for k, epsilon in ((40, 1.0), (20, 0.2), (60, 6.0))]  # exact noise takes longer to draw
 CASES = SMALL + LARGE
+
+SMALL_SOLUTIONS: list[Any] = [
+    *(SPL(cls, [2, 3], 1.0) for cls in ONE_SHOT),
+    *(SMP(cls, [3, 2], 1.0) for cls in ONE_SHOT),
+    *(RSFD(cls, [2, 3], 1.0) for cls in HIDDEN),
+    *(RSFD(cls, [3, 2], 1.0, fake="random") for cls in UNARY),
+    RSFD(GRR, [2, 6], 1.0, balance=True),
+    RSFD([SS, OLH], [4, 2], 0.5, balance=True),
+    RSFD([GRR, OUE, SUE], [2, 3, 2], 2.0, amplify=False),
+    SPL([OUE, GRR, SS], [2, 3, 4], 2.0),
+    SMP([GRR, OUE, OLH], [2, 3, 4], 2.0),
+    SMP(OUE, [5], 1.0),
+    RSFD(OLH, [5], 1.0),
+]
+LARGE_SOLUTIONS: list[Any] = [
+    SPL(best, [3, 60, 5], 3.0),
+    SMP(best, [3, 60, 300], 2.0),
+    RSFD(best, [3, 60, 9], 1.0),
+    RSFD([OLH, SS], [150, 30], 2.0),
+]
+SOLUTIONS = SMALL_SOLUTIONS + LARGE_SOLUTIONS
+EVERY: list[Mechanism] = [*CASES, *SOLUTIONS]

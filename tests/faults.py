@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multi_freq_ldpy import GRR, OLH, OUE, SHE, SS, SUE, Channel, Stream
+from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, Channel, Privacy, Stream
 from multi_freq_ldpy.exact import WORD
-from multi_freq_ldpy.protocol import Protocol
+from multi_freq_ldpy.mechanism import Mechanism
 from multi_freq_ldpy.protocols.packed import unpack
 from multi_freq_ldpy.randomness import Source
 
@@ -204,7 +204,130 @@ class BiasedSet(SS):
         out[:] = np.packbits(rows, axis=1, bitorder="little")
 
 
-FAULTS: list[tuple[Protocol, str]] = [
+@dataclass(frozen=True, init=False, repr=False)
+class AttributeByValue(SMP):
+    """The sampled attribute follows from the record. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        SMP.of(self.protocols)._randomize(values, source, out)
+        chosen = values.sum(axis=1) % self.d
+        for j, protocol in enumerate(self.protocols):
+            where = np.flatnonzero(chosen == j)
+            if where.size:
+                reports = np.zeros(len(where), self.report_dtype)
+                reports["attribute"] = j
+                drawn = np.empty(len(where), protocol.report_dtype)
+                protocol._randomize(np.ascontiguousarray(values[where, j]), source.part(b"x"), drawn)
+                reports["payload"][:, : protocol.report_bytes] = drawn.view(np.uint8).reshape(len(where), -1)
+                out[where] = reports
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class ValueInThePadding(SMP):
+    """What pads a short report tells the value. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        super()._randomize(values, source, out)
+        out["payload"][:, -1] |= np.where(out["attribute"] == 0, values[:, 0] + 1, 0).astype(np.uint8)
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        return np.asarray(reports["attribute"] >= self.d)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class NumberedByBatch(SMP):
+    """Users who sampled an attribute are numbered from the beginning of the batch: two batches share noise, and splits matter. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        super()._randomize(values, Source(source.key, 0), out)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class SamplingLeftOut(SMP):
+    """States the variance as if those who answer were everybody. >>>"""
+
+    def _variance(self, channel: Channel, n: Any, f: Any) -> Any:
+        return channel.variance(n, f) * self.d
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class SimulatedWithoutSampling(SMP):
+    """Simulates the same share of every value. >>>"""
+
+    def _simulate(self, held: list[Values], n: int, rng: Any) -> Any:
+        counts = [each._simulate(h // self.d, rng) for each, h in zip(self.protocols, held, strict=True)]
+        return counts, np.repeat([int((h // self.d).sum()) for h in held], self.ks)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class FakesOfZero(RSFD):
+    """Fakes are reports of value 0 instead of uniform ones. >>>"""
+
+    def _columns(self, records: Values, source: Source) -> Any:
+        sampled = self.sampled(source, len(records))
+        return [np.where(sampled == j, records[:, j], 0) for j in range(self.d)]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class FakesNotRandomized(RSFD):
+    """Fakes of unary encodings are bare zeros. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        super()._randomize(values, source, out)
+        sampled = self.sampled(source, len(values))
+        for j in range(self.d):
+            out[f"a{j}"][sampled != j] = 0
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class OneReportForAll(RSFD):
+    """The attributes draw from one stream: the fakes say what the real report's noise was. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        for j, column in enumerate(self._columns(values, source)):
+            drawn = np.empty(len(values), self.protocols[j].report_dtype)
+            self.protocols[j]._randomize(np.ascontiguousarray(column), source.part(b"0"), drawn)
+            out[f"a{j}"] = drawn
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class CalledEpsilon(RSFD):
+    """Claims for any two records what holds for two that differ in one attribute. >>>"""
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        right = RSFD.of(self.protocols, self.fake, self.balance).privacy.ratio_attribute
+        return Privacy.one_shot(right, right)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class EqualDomainsAssumed(RSFD):
+    """Claims for one attribute what holds if all domains are equal. >>>"""
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        right = RSFD.of(self.protocols, self.fake, self.balance).privacy
+        return Privacy.one_shot(right.ratio, 1 + (right.ratio - 1) / self.d)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class FakesNotInTheChannel(RSFD):
+    """Estimates as if every report were real. >>>"""
+
+    def _seen(self, j: int) -> Any:
+        return self.protocols[j]
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class LossesNotAdded(SPL):
+    """Claims for all attributes what holds for one. >>>"""
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        return Privacy.one_shot(max(each.privacy.ratio for each in self.protocols))
+
+
+FAULTS: list[tuple[Mechanism, str]] = [
     (OwnValueFirst(5, 0.5), "privacy"),
     (OwnBitNotReset(4, 1.0), "fit"),
     (OwnBitNotReset(40, 1.0), "unbiased"),
@@ -223,4 +346,17 @@ FAULTS: list[tuple[Protocol, str]] = [
     (NoiseVarianceHalved(3, 1.0), "variance"),
     (MoreThanItSays(3, 1.0), "privacy"),
     (BiasedSet(7, 0.5), "fit"),
+    (AttributeByValue(GRR, [2, 3], 1.0), "fit"),
+    (ValueInThePadding([GRR, OUE], [2, 9], 1.0), "fit"),
+    (NumberedByBatch(GRR, [2, 3], 1.0), "batches"),
+    (SamplingLeftOut(GRR, [3, 3, 3], 5.0), "variance"),
+    (SimulatedWithoutSampling(GRR, [3, 3], 5.0), "variance"),
+    (FakesOfZero(GRR, [2, 3], 1.0), "fit"),
+    (FakesOfZero(OLH, [40, 30], 1.0), "unbiased"),
+    (FakesNotRandomized(OUE, [2, 3], 1.0), "fit"),
+    (OneReportForAll(OUE, [3, 2], 1.0), "fit"),
+    (CalledEpsilon(GRR, [3, 3], 1.0), "privacy"),
+    (EqualDomainsAssumed(GRR, [2, 6], 1.0), "privacy"),
+    (FakesNotInTheChannel(OUE, [3, 2], 1.0), "moments"),
+    (LossesNotAdded(GRR, [2, 3], 1.0), "privacy"),
 ]

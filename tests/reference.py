@@ -2,9 +2,10 @@
 
 import struct
 from collections.abc import Iterator
+from hashlib import blake2b
 from typing import Any
 
-from multi_freq_ldpy import GRR, SHE, SS
+from multi_freq_ldpy import GRR, RSFD, SHE, SMP, SPL, SS
 from multi_freq_ldpy.protocols.hashing import LocalHashing
 from multi_freq_ldpy.protocols.unary import UnaryEncoding
 
@@ -100,7 +101,10 @@ def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> byte
     p, q = protocol.weights
     width = protocol.report_bytes
     address = user * (2 * width + 2)
-    bits = row(stream, address, protocol.k, q) & ~(1 << value)
+    bits = row(stream, address, protocol.k, q)
+    if value < 0:  # nobody's
+        return bits.to_bytes(width, "little")
+    bits &= ~(1 << value)
     return (bits | coin(stream, address + 2 * width, p) << value).to_bytes(width, "little")
 
 
@@ -137,7 +141,13 @@ def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> byt
         word = next(further)
     seed = word % functions
     bucket = g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
-    symbol = (bucket + offset(stream.number(16 * user + 8, 8), *protocol.weights)) % g
+    word = stream.number(16 * user + 8, 8)
+    symbol = (bucket + offset(word, *protocol.weights)) % g
+    if value < 0:  # nobody's
+        further = stream.on(16 * user + 8)
+        while word < 2**64 % g:
+            word = next(further)
+        symbol = word % g
     parts = zip((seed, symbol), (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")), strict=True)
     return b"".join(number.to_bytes(size, "little") for number, size in parts)
 
@@ -174,8 +184,55 @@ def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
     return struct.pack(f"<{protocol.k}i", *(max(-(2**31) + 1, min(2**31 - 1, e)) for e in entries))
 
 
-def randomize(protocol: Any, key: bytes, user: int, value: int) -> bytes:
+def uniform(key: bytes, user: int, m: int) -> int:
+    """Return a user's uniform number below m."""
+    stream = Bytes(key)
+    number = below(stream.number(4 * user, 4), m)
+    further = stream.on(4 * user)
+    while number is None:
+        number = below(next(further) >> 32, m)
+    return number
+
+
+def part(key: bytes, name: str) -> bytes:
+    return blake2b(name.encode(), key=key, digest_size=32).digest()
+
+
+def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
+    return b"".join(randomize(each, part(key, str(j)), user, record[j]) for j, each in enumerate(solution.protocols))
+
+
+def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
+    """Number the users who sampled an attribute from the first of the 4096 in which they are."""
+    first = user - user % 4096
+    sampled = [uniform(part(key, "attribute"), u, solution.d) for u in range(first, user + 1)]
+    j = sampled[-1]
+    report = randomize(solution.protocols[j], part(key, str(j)), first + sampled[:-1].count(j), record[j])
+    return (j.to_bytes(solution.report_dtype["attribute"].itemsize, "little") + report).ljust(solution.report_bytes, b"\0")
+
+
+def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
+    if solution.balance:
+        word, sampled = Bytes(part(key, "attribute")).number(8 * user, 8), 0
+        while word >= sum(solution.weights[: sampled + 1]):
+            sampled += 1
+    else:
+        sampled = uniform(part(key, "attribute"), user, solution.d)
+    reports = []
+    for j, each in enumerate(solution.protocols):
+        value = record[j]
+        if j != sampled:
+            zero = solution.fake == "zero" and isinstance(each, UnaryEncoding)
+            value = -1 if zero or isinstance(each, LocalHashing) else uniform(part(key, f"fake {j}"), user, each.k)
+        reports.append(randomize(each, part(key, str(j)), user, value))
+    return b"".join(reports)
+
+
+def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
     """Return the report of one user on the wire."""
+    for solution, draw in ((SPL, splitting), (SMP, sampling), (RSFD, hiding)):
+        if isinstance(protocol, solution):
+            return draw(protocol, key, user, value)
     stream = Bytes(key)
     if isinstance(protocol, GRR):
         return grr(protocol, stream, user, value)

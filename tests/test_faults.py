@@ -4,11 +4,11 @@ import pytest
 from faults import FAULTS
 
 from multi_freq_ldpy import checks
-from multi_freq_ldpy.protocol import Protocol
+from multi_freq_ldpy.mechanism import Mechanism
 
 
 @pytest.mark.parametrize(("protocol", "law"), FAULTS, ids=lambda x: repr(x))
-def test_fault_is_rejected(protocol: Protocol, law: str) -> None:
+def test_fault_is_rejected(protocol: Mechanism, law: str) -> None:
     with pytest.raises(checks.LawBroken) as broken:
         checks.check_law(law, protocol)
     assert broken.value.law == law

@@ -11,10 +11,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import reference
-from cases import CASES, ONE_SHOT
+from cases import CASES, ONE_SHOT, SOLUTIONS
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SS, Stream, wire
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, RSFD, SMP, SS, Stream, wire
 from multi_freq_ldpy.kernels import bits, chacha, subsets, symbols
+from multi_freq_ldpy.mechanism import Mechanism
 from multi_freq_ldpy.protocol import Protocol
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
 from multi_freq_ldpy.randomness import Source, as_generator, subkey
@@ -82,11 +83,17 @@ def test_chacha_every_lane_and_the_carry_of_the_counter() -> None:
 HUGE = [GRR(2**32 - 5, 25.0), OLH(3_100_000_000, 5.0), BLH(3_100_000_000, 1.0)]
 
 
-@pytest.mark.parametrize("protocol", CASES + HUGE, ids=repr)
-def test_kernel_equals_reference(protocol: Protocol) -> None:
-    n = max(20, 4000 // (protocol.k + 20))
+# Numbers below 2³¹ + 1 are drawn from words of which every other is rejected
+REJECTED = [RSFD(GRR, [2**31 + 1, 3_100_000_000], 22.0), RSFD(OLH, [3_100_000_000] * 2, 20.0), SMP(GRR, [2] * 300, 1.0)]
+
+
+@pytest.mark.parametrize("protocol", CASES + HUGE + SOLUTIONS + REJECTED, ids=repr)
+def test_kernel_equals_reference(protocol: Mechanism) -> None:
+    ks = np.array([part.stop - part.start for _, part in protocol.parts])
+    n = max(20, (4000 if len(ks) == 1 else 500) // (ks.sum() + 20)) // len(ks) + 2
     for first in (0, 12345, 2**40 + 3):
-        values = np.arange(n) * 7 % protocol.k
+        values = np.arange(n)[:, np.newaxis] * (7 + np.arange(len(ks))) % ks
+        values = values[:, 0] if isinstance(protocol, Protocol) else values
         reports = protocol.randomize(values, Stream(11, position=first))
         key = subkey(Stream(11).key, protocol._label)
         data, size = wire.encode(protocol, reports), protocol.report_bytes

@@ -10,24 +10,38 @@ from typing import Any
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import Stream, Tally, registry, wire
+from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SMP, SPL, SS, SUE, Stream, Tally, registry, wire
 
 FOLDER = Path(__file__).parent / "vectors"
 KEY = bytes(range(32))
 VALUES = [0, 1, 2, 3, 4, 0, 0, 1]
 PARAMETERS = [(5, 1.0), (60, 0.5), (300, 3.0)]
+RECORDS = [[0, 1, 2], [4, 1, 11], [2, 0, 7], [0, 0, 0], [0, 0, 0], [3, 1, 5], [1, 1, 1], [4, 0, 11]]
+SIZES = [5, 2, 12]
+SOLUTIONS = {
+    "SPL": [SPL(OUE, SIZES, 3.0), SPL([GRR, SUE, OLH], SIZES, 1.0)],
+    "SMP": [SMP(OUE, SIZES, 1.0), SMP([GRR, SS, OLH], SIZES, 2.0)],
+    "RSFD": [
+        RSFD(GRR, SIZES, 1.0),
+        RSFD([OUE, GRR, OLH], SIZES, 1.0),
+        RSFD(OUE, SIZES, 1.0, fake="random"),
+        RSFD(SS, SIZES, 2.0, balance=True),
+    ],
+}
 
 
 def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
     protocol = registry.from_spec(spec)
-    reports = protocol.randomize(VALUES, Stream(KEY, position=position))
+    entries = protocol.parts[-1][1].stop
+    values = VALUES if spec["protocol"] in registry.PROTOCOLS else RECORDS
+    reports = protocol.randomize(values, Stream(KEY, position=position))
     return {
         "spec": spec,
         "position": position,
-        "values": VALUES,
+        "values": values,
         "reports": wire.encode(protocol, reports).hex(),
-        "counts": protocol.tally(reports).counts.tolist() if protocol.k <= 100 else None,
-        "tally": protocol.tally(reports).to_bytes().hex() if protocol.k == 5 else None,
+        "counts": protocol.tally(reports).counts.tolist() if entries <= 100 else None,
+        "tally": protocol.tally(reports).to_bytes().hex() if entries <= 20 else None,
         "privacy": protocol.privacy.report,
     }
 
@@ -46,11 +60,12 @@ def test_golden_vectors(path: Path) -> None:
 
 
 def test_there_is_a_vector_for_every_protocol() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == set(registry.PROTOCOLS)
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(registry.PROTOCOLS) | set(registry.SOLUTIONS)
 
 
 if __name__ == "__main__":
-    for name, cls in registry.PROTOCOLS.items():
-        specs = [registry.to_spec(cls(k, epsilon)) for k, epsilon in PARAMETERS]  # type: ignore[call-arg]
+    for name in (*registry.PROTOCOLS, *registry.SOLUTIONS):
+        made = SOLUTIONS.get(name) or [registry.PROTOCOLS[name](k, epsilon) for k, epsilon in PARAMETERS]  # type: ignore[call-arg]
+        specs = [json.loads(json.dumps(registry.to_spec(each))) for each in made]
         vectors = [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)]
         (FOLDER / f"{name}.json").write_text(json.dumps(vectors, indent=1) + "\n")

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def everyone(subject: Mechanism, value: Callable[[int], int], n: int) -> Any:
 
 def spread(subject: Mechanism, n: int) -> Any:
     """Return n inputs that go through all combinations of values."""
-    steps = np.cumprod([1, *sizes(subject)[:-1]])
+    steps = [min(prod(sizes(subject)[:j]), 2**40) for j in range(len(subject.parts))]
     return inputs(subject, np.arange(n)[:, np.newaxis] // steps % np.array(sizes(subject)))
 
 
@@ -76,12 +77,12 @@ def remade(subject: Mechanism, **changed: Any) -> Any:
 
 def laws_of(subject: Any) -> list[dict[bytes, Fraction]]:
     """Return the law of every input, the last attribute changing fastest, where that can be gone through."""
-    every = inputs(subject, list(np.ndindex(sizes(subject))) if np.prod(sizes(subject)) <= ENUMERATED else [[0] * len(subject.parts)])
+    every = inputs(subject, list(np.ndindex(sizes(subject))) if prod(sizes(subject)) <= ENUMERATED else [[0] * len(subject.parts)])
     try:
         found = [subject.law(every[0])]
     except ValueError as error:
         raise NotApplicable(str(error)) from None
-    if len(found[0]) * np.prod(sizes(subject)) > ENUMERATED:
+    if len(found[0]) * prod(sizes(subject)) > ENUMERATED:
         raise NotApplicable(f"{len(found[0])} reports are too many to go through for all inputs")
     return found + [subject.law(each) for each in every[1:]]
 

@@ -169,6 +169,7 @@ class RSFD(SideBySide):
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         real = [each.law(value) for each, value in zip(self.protocols, record, strict=True)]
+        every(real)  # refuses what is too large to list
         fakes = [fake.law() for fake in self.fakes]
         odds = [[share * law[y] / fake[y] for y in fake] for law, fake, share in zip(real, fakes, self.shares, strict=True)]
         likelier = map(sum, product(*odds))
