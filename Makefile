@@ -6,6 +6,8 @@ RUN := $(VENV)/bin/python
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
+	@echo
+	$(RUN) examples/three_questions.py
 
 test: $(VENV)/dev
 	$(RUN) -m pytest

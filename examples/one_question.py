@@ -46,7 +46,12 @@ def main() -> None:
     print(f"\n{inside.sum()} of {len(ANSWERS)} intervals hold the truth (! marks one that does not; 1 in 20 should not).")
 
 
-if __name__ == "__main__":
+def utf8() -> None:
+    """Make the output able to show bars and dashes, whatever the locale."""
     if sys.stdout.encoding.lower().replace("-", "") != "utf8":
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
+
+
+if __name__ == "__main__":
+    utf8()
     main()

@@ -324,7 +324,7 @@ class LossesNotAdded(SPL):
 
     @cached_property
     def privacy(self) -> Privacy:
-        return Privacy.one_shot(max(each.privacy.ratio for each in self.protocols))
+        return self.protocols[0].privacy
 
 
 FAULTS: list[tuple[Mechanism, str]] = [

@@ -19,7 +19,7 @@ TIGHT = (GRR, SUE, OUE, BLH, OLH, SS)
 def e_to(epsilon: float) -> Fraction:
     """Return a rational number just below e^ε, from Taylor's series: independent of the package's own arithmetic."""
     x, term, total = Fraction(epsilon), Fraction(1), Fraction(0)
-    for i in range(1, 80):
+    for i in range(1, 120):
         total += term
         term = term * x / i
     return total

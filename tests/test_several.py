@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cases import HIDDEN, ONE_SHOT, SMALL_SOLUTIONS, UNARY
+from test_privacy import e_to
 
 from multi_freq_ldpy import (
     GRR,
@@ -140,20 +141,11 @@ def test_losses_in_numbers() -> None:
         assert solution.privacy.lifetime == solution.privacy.lifetime_attribute == float("inf")
 
 
-def e_to(epsilon: float) -> Fraction:
-    """Return a rational number just below e^ε, from Taylor's series: independent of the package's own arithmetic."""
-    x, term, total = Fraction(epsilon), Fraction(1), Fraction(0)
-    for i in range(1, 120):
-        total += term
-        term = term * x / i
-    return total
-
-
 @pytest.mark.parametrize("d", [1, 2, 3, 5, 10, 11, 49])
 @pytest.mark.parametrize("cls", HIDDEN)
 def test_splitting_never_exceeds_the_budget_by_a_rounding(cls: Any, d: int) -> None:
     for epsilon in (0.1, 0.3, 1.0, 1.1, 2.0, 7.0):
-        solution = SPL(cls, [2 + j % 3 for j in range(d)], epsilon)
+        solution: Any = SPL(cls, [2 + j % 3 for j in range(d)], epsilon)
         assert solution.privacy.ratio <= e_to(epsilon), "compared without floating point"
         assert solution.privacy.report <= epsilon
         assert sum(Fraction(each.epsilon) for each in solution.protocols) <= Fraction(epsilon)
@@ -164,7 +156,8 @@ def test_splitting_never_exceeds_the_budget_by_a_rounding(cls: Any, d: int) -> N
 @pytest.mark.parametrize("epsilon", [0.001, 0.3, 1.0, 5.0, 40.0])
 @pytest.mark.parametrize("d", [1, 2, 7, 100])
 def test_amplified_budget_is_rounded_down(d: int, epsilon: float) -> None:
-    (each,) = {protocol.epsilon for protocol in RSFD(OUE, [3] * d, epsilon).protocols}
+    protocols: Any = RSFD(OUE, [3] * d, epsilon).protocols
+    (each,) = {protocol.epsilon for protocol in protocols}
     assert Fraction(each) <= Fraction(np.nextafter(each, 0)) * 2
     if epsilon <= 5:
         assert e_to(each) <= d * (e_to(epsilon) - 1) + 1 <= e_to(float(np.nextafter(each, 100)))

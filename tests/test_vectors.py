@@ -18,7 +18,7 @@ VALUES = [0, 1, 2, 3, 4, 0, 0, 1]
 PARAMETERS = [(5, 1.0), (60, 0.5), (300, 3.0)]
 RECORDS = [[0, 1, 2], [4, 1, 11], [2, 0, 7], [0, 0, 0], [0, 0, 0], [3, 1, 5], [1, 1, 1], [4, 0, 11]]
 SIZES = [5, 2, 12]
-SOLUTIONS = {
+SOLUTIONS: dict[str, list[Any]] = {
     "SPL": [SPL(OUE, SIZES, 3.0), SPL([GRR, SUE, OLH], SIZES, 1.0)],
     "SMP": [SMP(OUE, SIZES, 1.0), SMP([GRR, SS, OLH], SIZES, 2.0)],
     "RSFD": [

@@ -15,7 +15,7 @@ from ..protocol import Protocol
 Z = 6.0
 """Standard deviations beyond which a statistical law rejects: a right protocol fails one with probability 2·10⁻⁹."""
 
-ENUMERATED = 2**15
+ENUMERATED = 2**13
 """Largest number of pairs of a report and an input that is gone through in exact arithmetic."""
 
 

@@ -11,9 +11,12 @@ import numba
 
 @cache
 def _version() -> str:
-    """Return a digest of all kernel files: a cached kernel holds code of the others, and numba looks at its own file only."""
+    """Return a digest of all kernel files: a cached kernel holds code of the others, and numba looks at its own file only.
+
+    Its version is in it too, so that two of them at work on one tree do not overwrite each other's kernels.
+    """
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return blake2b(b"".join(file.read_bytes() for file in files), digest_size=6).hexdigest()
+    return blake2b(b"".join([numba.__version__.encode(), *(file.read_bytes() for file in files)]), digest_size=6).hexdigest()
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -49,7 +49,7 @@ class Solution(Mechanism):
     def of(cls, protocols: Sequence[Protocol], *options: Any, **named: Any) -> Any:
         """Return the solution over given protocols, whatever their budgets."""
         solution = object.__new__(cls)
-        solution._set(tuple(protocols), *options, **named)
+        solution._set(protocols, *options, **named)
         return solution
 
     # What a subclass declares
@@ -129,11 +129,11 @@ class Solution(Mechanism):
 
     # What the verbs share
 
-    def _set(self, protocols: tuple[Protocol, ...]) -> None:
+    def _set(self, protocols: Sequence[Protocol]) -> None:
         """Set the fields, checked; what cannot be realised is refused here."""
-        if not protocols or not all(isinstance(each, Protocol) for each in protocols):
-            raise TypeError(f"protocols must be protocols, one an attribute, not {protocols!r}")
-        object.__setattr__(self, "protocols", protocols)
+        if not isinstance(protocols, list | tuple) or not protocols or not all(isinstance(each, Protocol) for each in protocols):
+            raise TypeError(f"protocols must be a list of protocols, one an attribute, not {protocols!r}")
+        object.__setattr__(self, "protocols", tuple(protocols))
         _ = self.privacy
 
     @staticmethod

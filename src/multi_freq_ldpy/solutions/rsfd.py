@@ -101,7 +101,7 @@ class RSFD(SideBySide):
         each = [exact.amplified(epsilon, len(sizes)) if more else epsilon for epsilon in whole]
         self._set(resolved(factory, sizes, each, options, channel), kind, balance)
 
-    def _set(self, protocols: tuple[Protocol, ...], fake: str = "zero", balance: bool = False) -> None:
+    def _set(self, protocols: Sequence[Protocol], fake: str = "zero", balance: bool = False) -> None:
         object.__setattr__(self, "fake", _check.choice("fake", fake, ("zero", "random")))
         object.__setattr__(self, "balance", _check.flag("balance", balance))
         super()._set(protocols)

@@ -1,0 +1,220 @@
+"""The functions for several attributes: what clients return, what aggregators take, and that drawn-ahead reports follow the law."""
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, RSFD, SMP, SPL, SS, SUE, Stream, best
+from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
+
+SIZES = [2, 5, 3]
+TRUTH = [np.array([0.7, 0.3]), np.array([0.5, 0.3, 0.2, 0.0, 0.0]), np.array([0.2, 0.2, 0.6])]
+CHOICES: dict[str, dict[Any, Any]] = {
+    "GRR": {None: GRR},
+    "UE": {True: OUE, False: SUE},
+    "UE_zero": {True: OUE, False: SUE},
+    "UE_rnd": {True: OUE, False: SUE},
+    "LH": {True: OLH, False: BLH},
+    "SS": {None: SS},
+    "ADP": {True: best, False: lambda k, epsilon, channel=None: best(k, epsilon, of=(GRR, SUE), channel=channel)},
+}
+
+
+def made(make: Any, factory: Any, more: dict[str, Any], ks: list[int], epsilon: float) -> Any:
+    return make(factory, ks, epsilon, **more)
+
+
+def cases() -> Any:
+    for module, make, name in ((SPL_solution, SPL, "SPL"), (SMP_solution, SMP, "SMP"), (RSpFD_solution, RSFD, "RSpFD")):
+        for protocol, choices in CHOICES.items():
+            client = getattr(module, f"{name}_{protocol}_Client", None)
+            for optimal, factory in choices.items() if client else ():
+                more = {"fake": "random"} if protocol == "UE_rnd" else {}
+                options = {} if optimal is None else {"optimal": optimal}
+                aggregator = getattr(module, f"{name}_{protocol}_Aggregator")
+                yield pytest.param(
+                    client,
+                    aggregator,
+                    options,
+                    lambda ks, e, m=make, f=factory, o=more: m(f, ks, e, **o),
+                    id=f"{name}_{protocol}_{optimal}",
+                )
+
+
+CASES = list(cases())
+
+
+def aggregate(aggregator: Any, reports: Any, ks: Any, epsilon: float, options: dict[str, Any]) -> Any:
+    if "_UE_A" in aggregator.__name__:
+        return aggregator(reports, len(ks), epsilon, **options, lst_k=ks)
+    return aggregator(reports, ks, len(ks), epsilon, **options)
+
+
+def test_every_function_is_a_case() -> None:
+    assert len(CASES) == 8 + 8 + 10
+
+
+@pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
+def test_clients_and_aggregators(client: Any, aggregator: Any, options: dict[str, Any], make: Any) -> None:
+    """Clients draw from the operating system: six standard errors of the raw estimate, 2·10⁻⁹ a value."""
+    d, epsilon, n = 3, 4.0, 6000
+    columns = [np.random.default_rng(j).permutation(np.repeat(np.arange(len(f)), (f * n).round().astype(int))) for j, f in enumerate(TRUTH)]
+    records = np.stack(columns, axis=1)
+    reports = [client(record, SIZES, d, epsilon, **options) for record in records]
+    found = aggregate(aggregator, reports, SIZES, epsilon, options)
+    assert isinstance(found, list)
+    solution = make(SIZES, epsilon)
+    for j, (each, truth) in enumerate(zip(found, TRUTH, strict=True)):
+        assert each.dtype == np.float64
+        assert each.sum() == pytest.approx(1)
+        assert (each >= 0).all()
+        slack = 6 * solution.variance(n, 0.5)[j] ** 0.5
+        assert np.abs(each - truth).max() < slack * len(truth) / 2  # clipping and normalising move errors between values
+    ours = solution.randomize(records, 1)
+    expected = solution.estimate(ours).norm()
+    for each, same in zip(aggregate(aggregator, ours, SIZES, epsilon, options), expected, strict=True):
+        assert np.allclose(each, same)
+    for record in ((1, 4, 2), [1, 4, 2], np.array([1, 4, 2]), [np.int64(1), 4, np.uint8(2)]):
+        a, b = (client(record, tuple(SIZES), d, epsilon, **options, rng=Stream(5)) for _ in range(2))
+        assert repr(a) == repr(b)
+    seeded = [client(record, SIZES, d, epsilon, **options, rng=stream) for stream in [Stream(1)] for record in records[:2000]]
+    same = solution.estimate(solution.randomize(records[:2000], Stream(1))).norm()
+    for each, other in zip(aggregate(aggregator, seeded, SIZES, epsilon, options), same, strict=True):
+        assert np.allclose(each, other), "with a stream, functions and classes make the same reports"
+
+
+@pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
+def test_wrong_arguments(client: Any, aggregator: Any, options: dict[str, Any], make: Any) -> None:
+    good = [client((1, 4, 2), SIZES, 3, 1.0, **options) for _ in range(40)]
+    for record in ((1, 4), (1, 4, 3), (1, -1, 0), (1, 0.5, 0), (1, None, 0), (1, "a", 0), "abc", None, 5, [[1, 4, 2]]):
+        with pytest.raises((ValueError, TypeError), match="input_tuple"):
+            client(record, SIZES, 3, 1.0, **options)
+    for ks, d in (([2, 5], 3), (SIZES, 2), ([2, 5, 1], 3), ([2, 5, 2.5], 3), (5, 3), ("253", 3), (None, 3)):
+        with pytest.raises((ValueError, TypeError), match="lst_k|ks|d="):
+            client((1, 4, 2), ks, d, 1.0, **options)
+    for epsilon in (0, -1, "1", None, float("nan")):
+        with pytest.raises((ValueError, TypeError), match="epsilon"):
+            client((1, 4, 2), SIZES, 3, epsilon, **options)
+    for rng in (1, np.random.SeedSequence(1)):
+        with pytest.raises(TypeError, match="rng"):
+            client((1, 4, 2), SIZES, 3, 1.0, **options, rng=rng)
+    if options:
+        with pytest.raises(TypeError, match="optimal"):
+            client((1, 4, 2), SIZES, 3, 1.0, optimal="yes")
+    for reports in (
+        [],
+        None,
+        5,
+        "reports",
+        {0: 1},
+        ["nonsense"] * 3,
+        [*good[:3], None],
+        [*good[:3], (9, 9, 9, 9)],
+        [*good[:3], (7, good[0])],
+    ):
+        with pytest.raises((ValueError, TypeError), match="reports|empty"):
+            aggregate(aggregator, reports, SIZES, 1.0, options)
+
+
+def on_the_wire(solution: Any, report: Any) -> bytes:
+    """Return a client's report as bytes."""
+
+    def each(protocol: Any, entry: Any) -> bytes:
+        if isinstance(protocol, GRR):
+            return int(entry).to_bytes(protocol.report_bytes, "little")
+        if isinstance(protocol, OLH | BLH):
+            symbol, seed = entry
+            return np.array([(seed, symbol)], protocol.report_dtype).tobytes()
+        row = np.isin(np.arange(protocol.k), entry) if isinstance(protocol, SS) else np.asarray(entry) == 1
+        return np.packbits(row, bitorder="little").tobytes()
+
+    if isinstance(solution, SMP):
+        j, entry = report
+        return (bytes([j]) + each(solution.protocols[j], entry)).ljust(solution.report_bytes, b"\0")
+    return b"".join(each(protocol, entry) for protocol, entry in zip(solution.protocols, report, strict=True))
+
+
+@pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
+def test_drawn_ahead_reports_follow_the_law(client: Any, aggregator: Any, options: dict[str, Any], make: Any) -> None:
+    """Reports drawn for a record of zeros and turned into reports about another have its law, all attributes together."""
+    ks, epsilon, record, n = [3, 2], 1.0, (2, 1), 30_000
+    solution = make(ks, epsilon)
+    law = solution.law(record)
+    seen: dict[bytes, int] = {}
+    for _ in range(n):
+        report = on_the_wire(solution, client(record, ks, 2, epsilon, **options))
+        seen[report] = seen.get(report, 0) + 1
+    assert seen.keys() <= law.keys()
+    for report, chance in law.items():
+        mean = float(chance) * n
+        assert abs(seen.get(report, 0) - mean) < 6 * mean**0.5 + 3
+    expected = np.array([float(chance) * n for chance in law.values()])
+    squares = ((np.array([seen.get(report, 0) for report in law]) - expected) ** 2 / expected).sum()
+    assert squares < len(law) + 6 * (2 * len(law)) ** 0.5 + 20
+
+
+def test_what_clients_return() -> None:
+    split = SPL_solution.SPL_UE_Client((0, 1), [2, 9], 2, 1.0)
+    assert isinstance(split, list)
+    assert [(row.dtype, row.shape, row.base) for row in split] == [(np.float64, (2,), None), (np.float64, (9,), None)]
+    attribute, report = SMP_solution.SMP_LH_Client((0, 1), [2, 9], 2, 1.0)
+    assert type(attribute) is type(report[0]) is type(report[1]) is int
+    hidden = RSpFD_solution.RSpFD_GRR_Client((0, 1), [2, 9], 2, 1.0)
+    assert [type(entry) for entry in hidden] == [int, int]
+    mixed = RSpFD_solution.RSpFD_ADP_Client((0, 1), [2, 40], 2, 1.0)
+    assert (type(mixed[0]), mixed[1].shape) == (int, (40,))
+    sets = RSpFD_solution.RSpFD_SS_Client((0, 1), [2, 40], 2, 1.0)
+    assert all((np.diff(chosen) > 0).all() for chosen in sets)
+
+
+def test_one_attribute() -> None:
+    for client, aggregator in (
+        (SPL_solution.SPL_GRR_Client, SPL_solution.SPL_GRR_Aggregator),
+        (SMP_solution.SMP_GRR_Client, SMP_solution.SMP_GRR_Aggregator),
+        (RSpFD_solution.RSpFD_SS_Client, RSpFD_solution.RSpFD_SS_Aggregator),
+    ):
+        reports = [client([v % 2], [4], 1, 4.0) for v in range(4000)]
+        assert aggregator(reports, [4], 1, 4.0)[0] == pytest.approx([0.5, 0.5, 0, 0], abs=0.1)
+
+
+def test_attributes_that_nobody_reported() -> None:
+    reports = [(0, 1), (0, 0), (2, 2)]
+    found = SMP_solution.SMP_GRR_Aggregator(reports, SIZES, 3, 1.0)
+    assert np.allclose(found[1], 1 / 5)
+    rows = [(0, [1.0, 0.0]), (2, np.array([0.0, 1.0, 1.0]))]
+    with pytest.raises(ValueError, match="lst_k must be given: nobody reported attribute 1"):
+        SMP_solution.SMP_UE_Aggregator(rows, 3, 1.0)
+    assert [len(each) for each in SMP_solution.SMP_UE_Aggregator(rows, 3, 1.0, lst_k=SIZES)] == SIZES
+    assert [len(each) for each in SMP_solution.SMP_UE_Aggregator(rows[:1], 1, 1.0)] == [2]
+
+
+def test_unary_reports_tell_their_domain_sizes() -> None:
+    rows = [SPL_solution.SPL_UE_Client((1, 4, 2), SIZES, 3, 9.0) for _ in range(2000)]
+    found = SPL_solution.SPL_UE_Aggregator(rows, 3, 9.0)
+    assert [int(each.argmax()) for each in found] == [1, 4, 2]
+    packed = SPL(OUE, SIZES, 9.0).randomize([[1, 4, 2]] * 100)
+    with pytest.raises(ValueError, match="lst_k must be given"):
+        SPL_solution.SPL_UE_Aggregator(packed, 3, 9.0)
+    for wrong in (0, -1, 2.5, "3"):
+        with pytest.raises((ValueError, TypeError), match="d must be"):
+            SPL_solution.SPL_UE_Aggregator(rows, wrong, 9.0)
+    with pytest.raises(ValueError, match=r"reports\[0\] must have d=2 entries"):
+        SPL_solution.SPL_UE_Aggregator(rows, 2, 9.0)
+    with pytest.raises((ValueError, TypeError), match="attribute 1: reports"):
+        SPL_solution.SPL_UE_Aggregator([*rows, [rows[0][0], rows[0][0], rows[0][2]]], 3, 9.0)
+
+
+def test_records_are_drawn_ahead_and_forgotten_after_a_fork() -> None:
+    def some() -> list[Any]:
+        return [SMP_solution.SMP_GRR_Client((0, 0), [1000, 1000], 2, 1.0) for _ in range(20)]
+
+    some()
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writing, repr(some()).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reading, 2**16).decode() != repr(some())
