@@ -22,13 +22,13 @@ types: $(VENV)/dev
 bench: $(VENV)/core
 	$(RUN) benchmarks/bench.py
 
-# Wheel and sdist, the wheel installed alone into an empty environment, the paper's first listing run there.
+# Wheel and sdist, the wheel installed alone into an empty environment, the paper's listings run there.
 package: $(VENV)/dev
 	rm -rf dist .venv-wheel
 	$(RUN) -m build --outdir dist .
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install --quiet dist/*.whl
-	cd / && $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_1.py
+	cd / && for n in 1 3; do $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_$$n.py || exit 1; done
 	rm -rf .venv-wheel
 
 # The whole suite on the oldest NumPy and numba that pyproject.toml admits.

@@ -91,8 +91,18 @@ def test_wrong_arguments(client: Any, aggregator: Any, options: dict[str, Any], 
     for record in ((1, 4), (1, 4, 3), (1, -1, 0), (1, 0.5, 0), (1, None, 0), (1, "a", 0), "abc", None, 5, [[1, 4, 2]]):
         with pytest.raises((ValueError, TypeError), match="input_tuple"):
             client(record, SIZES, 3, 1.0, **options)
-    for ks, d in (([2, 5], 3), (SIZES, 2), ([2, 5, 1], 3), ([2, 5, 2.5], 3), (5, 3), ("253", 3), (None, 3)):
-        with pytest.raises((ValueError, TypeError), match="lst_k|ks|d="):
+    for ks, d in (
+        ([2, 5], 3),
+        (SIZES, 2),
+        ([2, 5, 1], 3),
+        ([2.0, 5.0, 3.0], 3),
+        (5, 3),
+        ("253", 3),
+        (None, 3),
+        (SIZES, 3.0),
+        (SIZES, None),
+    ):
+        with pytest.raises((ValueError, TypeError), match="lst_k|d=|d must"):
             client((1, 4, 2), ks, d, 1.0, **options)
     for epsilon in (0, -1, "1", None, float("nan")):
         with pytest.raises((ValueError, TypeError), match="epsilon"):

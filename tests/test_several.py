@@ -207,6 +207,7 @@ def test_what_a_solution_is_made_of() -> None:
         (lambda: SMP(OUE, 5, 1.0), "ks must be a list of domain sizes"),
         (lambda: SMP([GRR, OUE], [2, 3, 4], 1.0), "factory .* d=3"),
         (lambda: SPL(GRR, [10**6] * 4, 1e-12), r"attribute 0 of k=1000000: epsilon=.* is too small"),
+        (lambda: RSFD(GRR, [3, 2], 1e-300), r"attribute 0 of k=3: epsilon=1e-300 is too small"),
         (lambda: SMP.of([]), "protocols"),
         (lambda: SMP.of([GRR]), "protocols"),
         (lambda: SMP.of([SMP(GRR, [2], 1.0)]), "protocols"),
@@ -219,6 +220,17 @@ def test_what_a_solution_is_made_of() -> None:
 def test_wrong_parameters(call: Any, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+def test_errors_of_factories_name_the_attribute() -> None:
+    for call, message in (
+        (lambda: SMP(GRR, [3, 2], 1.0, theta=0.3), "factory for attribute 0 of k=3: .*theta"),
+        (lambda: SMP([GRR, lambda k: k], [3, 2], 1.0), "factory for attribute 1 of k=2"),
+        (lambda: SMP(GRR, [3, 2], eps=2.0), "budget .* eps"),
+        (lambda: SMP.of(GRR(3, 1.0)), "protocols must be a list"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            call()
 
 
 def test_best_compares_variances_as_they_are_among_fakes() -> None:
@@ -299,6 +311,8 @@ def test_variance_functions_of_the_paper_are_for_sampled_data() -> None:
                 ours = VAR_RSpFD_UE_zero(p, q, d, n, f) if fake == "zero" else VAR_RSpFD_UE_rnd(p, q, k, d, n, f)
             assert ours == pytest.approx(published, rel=1e-12)
             assert ours - solution.variance(n, f)[0] == pytest.approx(f * (1 - f) / n, abs=1e-12)
+    curve = VAR_RSpFD_GRR(0.5, 0.1, 3, 2, np.array([1e3, 1e6]), 0.2)
+    assert curve == pytest.approx([VAR_RSpFD_GRR(0.5, 0.1, 3, 2, n, 0.2) for n in (1000, 10**6)])
     for wrong in ({"p": 2}, {"q": -1}, {"k": 1}, {"d": 0}, {"n": -1}, {"f": 2}, {"p": 0.1, "q": 0.5}):
         with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
             VAR_RSpFD_GRR(**{"p": 0.5, "q": 0.1, "k": 3, "d": 2, **wrong})
@@ -350,8 +364,14 @@ def test_simulation_of_more_users_than_numpy_samples_at_once() -> None:
 def test_histograms_or_a_table() -> None:
     solution = SMP(GRR, [2, 2], 40.0)
     assert solution.simulate(np.array([[1, 0], [1, 1], [1, 1]]), 1).users == 3
-    assert solution.simulate([[1, 0], [0, 1]], 1).users == 1, "a list of d vectors of the right lengths is histograms"
+    assert solution.simulate([[5, 0], [0, 5]], 1).users == 5, "these cannot be records"
+    assert solution.simulate(np.array([[1, 0], [0, 1]]), 1).users == 2, "an array of d columns is a table"
     assert solution.simulate([[1, 0], [0, 1], [1, 1]], 1).users == 3
+    assert SMP(GRR, [3, 3], 1.0).simulate(np.array([[2, 0, 1], [0, 2, 1]]), 1).users == 3, "an array of d histograms is no table"
+    with pytest.raises(ValueError, match="data could be d=2 records or 2 histograms"):
+        solution.simulate([[1, 0], [0, 1]])
+    with pytest.raises(ValueError, match="d=3 columns"):
+        SMP(GRR, [3, 3, 3], 1.0).simulate([[0, [1, 2], 1], [0, 1, 1], [0, 1, 1]])
     with pytest.raises(ValueError, match=r"same number of users .* \[3, 2\]"):
         solution.simulate([[1, 2], [1, 1]])
     with pytest.raises(ValueError, match=r"data\[1\]\[0\] = -1"):
@@ -370,8 +390,19 @@ def test_tallies_by_attribute() -> None:
     assert first.n + second.n == tally.users == first.users == 1000
     assert first == tally[0] == tally[-2]
     assert solution.protocols[1].estimate(second).std[0] == solution.estimate(tally)[1].std[0]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match="attribute must be one of 0, …, 1, not 2"):
         tally[2]
+    with pytest.raises(TypeError, match="attribute"):
+        tally[0:1]  # type: ignore[index]
+    with pytest.raises(ValueError, match="f must have a shape"):
+        solution.variance([10, 20, 30], [0.1, 0.2])
+    with pytest.raises((ValueError, TypeError), match="reports"):
+        solution.tally(solution.randomize(np.zeros((3, 2), int), 1).tolist())
+    masked = np.ma.array(solution.randomize(np.zeros((3, 2), int), 1))
+    assert solution.tally(masked).users == 3
+    masked[1] = np.ma.masked
+    with pytest.raises(ValueError, match=r"missing .* \[1\]"):
+        solution.tally(masked)
     estimates = solution.estimate(tally)
     assert isinstance(estimates, Estimates)
     assert isinstance(estimates, tuple)
@@ -435,7 +466,8 @@ def test_every_kind_of_table(make: Any) -> None:
     rows = [[0, 8], [2, 0], [1, 5]]
     array = np.array(rows)
     expected = solution.randomize(rows, 1).tobytes()
-    for same in (array, array.astype(np.uint8), array.astype(">i4"), np.asfortranarray(array), [tuple(row) for row in rows], list(array)):
+    tuples = [tuple(row) for row in rows]
+    for same in (array, array.astype(np.uint8), array.astype(">i4"), np.asfortranarray(array), tuples, list(array), array.astype(object)):
         assert solution.randomize(same, 1).tobytes() == expected
     assert solution.randomize(np.ma.array(array), 1).tobytes() == expected
     one = solution.randomize(rows[0], 1)
@@ -453,6 +485,9 @@ def test_every_kind_of_table(make: Any) -> None:
         ([[0, 0, 0], [-1, 0, 0]], r"table\[1, 0\] = -1 is outside \[0, 1\]: attribute 0 of row 1"),
         ([[0, 0, 0], [0, None, 0]], r"table\[1, 1\] = None: attribute 1 of row 1 must be an integer from 0 to 2"),
         ([[0, 0, 0], [0, float("nan"), 0]], r"table\[1, 1\] = nan: attribute 1 of row 1"),
+        ([[0, 0, 0], [0, 2.0, 0]], r"table\[1, 1\] = 2.0: attribute 1 of row 1"),
+        ([[0, 0, 0], [0, [1], 0]], r"row 1 is \[0, \[1\], 0\]"),
+        ([[0, 0, 0]] * 9999 + ["abc"], r"row 9999 is 'abc'"),
         ([[0, 0, 0], [0, 1, "no"]], r"table\[1, 2\] = 'no': attribute 2 of row 1"),
         (np.array([[0, 0, 0], [0, 1, np.nan]]), r"table\[1, 2\] = .*nan.*: attribute 2 of row 1"),
         (np.ma.array([[0, 0, 0], [0, 1, 2]], mask=[[0, 0, 0], [0, 1, 0]]), r"table has missing .* \[1, 1\]"),
@@ -476,6 +511,9 @@ def test_wrong_tables(table: Any, message: str) -> None:
         solution = make(GRR, [2, 3, 4], 1.0)
         with pytest.raises((ValueError, TypeError), match=message):
             solution.randomize(table, stream)
+        with pytest.raises((ValueError, TypeError)) as refused:
+            solution.randomize(table, stream)
+        assert len(str(refused.value)) < 500, "no dump of the table"
         with pytest.raises((ValueError, TypeError), match=message.replace("table", "data")):
             solution.simulate(table, stream)
     assert stream.position == 0, "nothing is randomized"

@@ -13,6 +13,12 @@ LARGEST_DOMAIN = 2**32 - 5
 """The largest prime below 2³²: local hashing works modulo a prime, in 64-bit arithmetic."""
 
 
+def shown(value: object) -> str:
+    """Return a value for an error message: on one line, and cut where it is long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"
+
+
 class Integer:
     """An integer in [low, high]; NumPy integers are welcome, booleans and floats are not."""
 
@@ -22,11 +28,11 @@ class Integer:
     def __call__(self, name: str, value: object) -> int:
         """Return ``value`` as an int."""
         if isinstance(value, bool | np.bool_):
-            raise TypeError(f"{name} must be an integer, not {value!r}")
+            raise TypeError(f"{name} must be an integer, not {shown(value)}")
         try:
             number = operator.index(value)  # type: ignore[arg-type]
         except TypeError:
-            raise TypeError(f"{name} must be an integer, not {value!r}") from None
+            raise TypeError(f"{name} must be an integer, not {shown(value)}") from None
         if not self.low <= number <= self.high:
             raise ValueError(f"{name} must be an integer from {self.low} to {self.high}, not {number}")
         return number
@@ -42,13 +48,13 @@ class Budget:
     def __call__(self, name: str, value: object) -> float:
         """Return ``value`` as a float."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-            raise TypeError(f"{name} must be a real number, not {value!r}")
+            raise TypeError(f"{name} must be a real number, not {shown(value)}")
         try:
             number = float(value)
         except OverflowError:
             number = math.inf
         if not (math.isfinite(number) and number > 0):
-            raise ValueError(f"{name} must be a finite number greater than 0, not {value!r}")
+            raise ValueError(f"{name} must be a finite number greater than 0, not {shown(value)}")
         return number
 
     def wrong(self) -> list[Any]:
@@ -63,15 +69,23 @@ budget = Budget()
 def choice(name: str, value: object, among: tuple[str, ...]) -> str:
     """Return ``value`` if it is one of the strings in ``among``."""
     if not isinstance(value, str) or value not in among:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, among))}, not {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, among))}, not {shown(value)}")
     return str(value)
 
 
 def probability(name: str, value: object, low: float = 0.0, high: float = 1.0) -> float:
     """Return a real number in [low, high] as a float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not low <= float(value) <= high:
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {value!r}")
+        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {shown(value)}")
     return float(value)
+
+
+def numbers(name: str, value: object, low: float, high: float = math.inf) -> NDArray[np.float64]:
+    """Return a real number, or an array of them, in [low, high]."""
+    array = plain(name, value)
+    if array.dtype.kind not in "fiu" or not ((array >= low) & (array <= high)).all():
+        raise ValueError(f"{name} must be a number from {low:g}{f' to {high:g}' if high < math.inf else ' on'}, not {shown(value)}")
+    return np.asarray(array, np.float64)
 
 
 def integers(name: str, values: object, low: int, high: int, *, what: str = "values") -> NDArray[np.int64]:
@@ -80,33 +94,47 @@ def integers(name: str, values: object, low: int, high: int, *, what: str = "val
     if array.size == 0 and array.dtype.kind in "iuf":
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be integers, not {_culprit(array)!r} ({array.dtype})")
+        wrong = culprit(array)
+        raise TypeError(f"{name} must be integers, not {shown(wrong[1] if wrong else array.flat[0])} ({array.dtype})")
     within(name, array, low, high, what)
     return np.asarray(array, np.int64)
 
 
 def plain(name: str, values: object) -> NDArray[Any]:
     """Return ``values`` as an array; ragged lists and missing (masked) entries are refused."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise ValueError(f"{name} has missing (masked) entries, the first at {np.argwhere(values.mask)[0].tolist()}")
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(values).reshape(values.size, -1).view(np.bool_).any(axis=1)  # by entry, of records too
+        if masked.any():
+            where = [int(i) for i in np.unravel_index(int(masked.argmax()), values.shape)]
+            raise ValueError(f"{name} has missing (masked) entries, the first at {where}")
     try:
-        return np.asarray(values)
+        return _whole(np.asarray(values))
     except (ValueError, TypeError, OverflowError):
-        raise TypeError(f"{name} must be an array of integers, not {values!r}") from None
+        raise TypeError(f"{name} must be an array of integers, not {shown(values)}") from None
 
 
-def _culprit(array: NDArray[Any]) -> object:
-    """Return the first entry that is no integer."""
-    for entry in array.flat:
-        if not isinstance(entry, int | np.integer) and not (isinstance(entry, float) and entry.is_integer()):
-            return entry
-    return next((entry for entry in array.flat if not -(2**63) <= entry < 2**63), array.flat[0])
+def _whole(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of objects that are all integers of 64 bits as such, and any other as it is."""
+    if array.dtype.kind == "O" and array.size and culprit(array) is None:
+        return array.astype(np.int64)
+    return array
+
+
+def culprit(array: NDArray[Any]) -> tuple[tuple[int, ...], Any] | None:
+    """Return where the first entry that is no integer of 64 bits is, and which; whole floats only where there is no other."""
+    floats = None
+    for where, entry in np.ndenumerate(array):
+        if isinstance(entry, float) and entry.is_integer():
+            floats = floats or (where, entry)
+        elif not isinstance(entry, int | np.integer) or isinstance(entry, bool) or not -(2**63) <= entry < 2**63:
+            return where, entry
+    return floats
 
 
 def flag(name: str, value: object) -> bool:
     """Return a truth value: True, False, or the numbers 1 and 0."""
     if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
-        raise TypeError(f"{name} must be True or False, not {value!r}")
+        raise TypeError(f"{name} must be True or False, not {shown(value)}")
     return bool(value)
 
 
@@ -134,19 +162,24 @@ def values(name: str, given: object, k: int) -> tuple[NDArray[np.int64], bool]:
 
 def users_and_share(n: object, f: object) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return a number of users and a frequency, each a number or an array."""
-    users = integers("n", n, 0, 2**62, what="a number of users")
-    share = np.asarray(f)
+    users, share = integers("n", n, 0, 2**62, what="a number of users"), plain("f", f)
     if share.dtype.kind not in "fiu" or not ((share >= 0) & (share <= 1)).all():
-        raise ValueError(f"f must be in [0, 1], not {f!r}")
+        raise ValueError(f"f must be in [0, 1], not {shown(f)}")
+    try:
+        np.broadcast_shapes(users.shape, share.shape)
+    except ValueError:
+        raise ValueError(f"f must have a shape that goes with that of n, {users.shape}, not {share.shape}") from None
     return users, share
 
 
 def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
     """Return the domain sizes of several attributes."""
+    if hasattr(ks, "__array__"):  # a Series, say
+        ks = np.asarray(ks)
     if not isinstance(ks, Sequence | np.ndarray) or isinstance(ks, str | bytes) or (isinstance(ks, np.ndarray) and ks.ndim != 1):
-        raise TypeError(f"{name} must be a list of domain sizes, one an attribute, not {ks!r}")
+        raise TypeError(f"{name} must be a list of domain sizes, one an attribute, not {shown(ks)}")
     if not len(ks):
-        raise ValueError(f"{name} must have an entry for each attribute, not {ks!r}")
+        raise ValueError(f"{name} must have an entry for each attribute, not {shown(ks)}")
     return tuple(domain_size(f"{name}[{j}]", k) for j, k in enumerate(ks))
 
 
@@ -156,7 +189,7 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
     if isinstance(given, np.ma.MaskedArray):
         plain(name, given)
     try:
-        array = np.array(given)  # a copy: nobody can change it while it is randomized without the GIL
+        array = _whole(np.array(given))  # a copy: nobody can change it while it is randomized without the GIL
     except (ValueError, TypeError, OverflowError):
         array = np.array(None)
     single = array.shape == (d,)
@@ -168,8 +201,8 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
     if not rows.size:
         return np.empty((0, d), np.int64), single
     if rows.dtype.kind not in "iu":
-        i, j, entry = _no_integer(given)
-        raise TypeError(f"{name}[{i}, {j}] = {entry!r}: attribute {j} of row {i} must be an integer from 0 to {ks[j] - 1}")
+        (i, j), entry = _no_integer(given)
+        raise TypeError(f"{name}[{i}, {j}] = {shown(entry)}: attribute {j} of row {i} must be an integer from 0 to {ks[j] - 1}")
     outside = (rows < 0) | (rows >= np.array(ks))
     if outside.any():
         i, j = np.argwhere(outside)[0].tolist()
@@ -177,23 +210,28 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
     return np.ascontiguousarray(rows, np.int64), single
 
 
+def shape(value: Any) -> tuple[int, ...] | None:
+    """Return the shape of an array or of lists, or None where they are ragged."""
+    try:
+        return tuple(np.shape(value))
+    except (ValueError, TypeError):
+        return None
+
+
 def _misfit(given: Any, array: NDArray[Any], d: int) -> str:
     """Say what is wrong with the shape of a table."""
     if array.ndim == 0 and isinstance(given, Sequence) and not isinstance(given, str):
         for i, row in enumerate(given):
-            if np.shape(row) != (d,) if not isinstance(row, Sequence) else len(row) != d:
-                return f"row {i} is {row!r}"
-    return f"not shape {array.shape}" if array.ndim else f"not {given!r}"
+            if isinstance(row, str) or shape(row) != (d,):
+                return f"row {i} is {shown(row)}"
+    return f"not shape {array.shape}" if array.ndim else f"not {shown(given)}"
 
 
-def _no_integer(given: Any) -> tuple[int, int, object]:
-    """Return row, column and value of the first entry that is no integer, of the first entry of all if each could be one."""
+def _no_integer(given: Any) -> tuple[tuple[int, int], Any]:
+    """Return row and column of the first entry that is no integer, and the entry."""
     rows = np.atleast_2d(np.array(given, object))
-    for (i, j), entry in np.ndenumerate(rows):
-        whole = isinstance(entry, int | np.integer) or (isinstance(entry, float) and entry.is_integer())
-        if isinstance(entry, bool | np.bool_) or not whole or not -(2**63) <= entry < 2**63:
-            return i, j, entry
-    return 0, 0, rows[0, 0]
+    (i, j), entry = culprit(rows) or ((0, 0), rows[0, 0])
+    return (i, j), entry
 
 
 def histogram(name: str, counts: object, k: int) -> NDArray[np.int64]:

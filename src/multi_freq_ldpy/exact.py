@@ -58,7 +58,7 @@ def amplified(epsilon: float, d: int) -> float:
     if d == 1:
         return epsilon
     lower, _ = exp(budget(epsilon))
-    return below(ln(d * (lower - 1) + 1) * (1 - _SLACK))
+    return max(epsilon, below(ln(d * (lower - 1) + 1) * (1 - _SLACK)))
 
 
 def too_small(epsilon: float, k: int) -> ValueError:

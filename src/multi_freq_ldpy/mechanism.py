@@ -117,7 +117,7 @@ class Mechanism(ABC):
         """Return a tally of this object as it is, and reports counted."""
         tally = reports if isinstance(reports, Tally) else self.tally(reports)
         if tally.protocol != self:
-            raise ValueError(f"tally was counted by {tally.protocol!r}, not by {self!r}")
+            raise ValueError(f"tally was counted by {_check.shown(tally.protocol)}, not by {_check.shown(self)}")
         return tally
 
     def _as_reports(self, reports: Any) -> NDArray[Any]:
@@ -130,17 +130,19 @@ class Mechanism(ABC):
         if array.ndim == empty.ndim - 1 and isinstance(reports, np.ndarray | np.generic):
             array = array[np.newaxis]
         if array.ndim != empty.ndim or array.shape[1:] != empty.shape[1:]:
-            raise ValueError(f"reports must have shape {('n', *empty.shape[1:])}, not {shape}: {reports!r}")
+            raise ValueError(f"reports must have shape {('n', *empty.shape[1:])}, not {shape}: {_check.shown(reports)}")
         if array.dtype != empty.dtype:
+            if array.dtype.kind == "O" and (wrong := _check.culprit(array)):
+                raise TypeError(f"reports{list(wrong[0])} = {_check.shown(wrong[1])} is not a report of {_check.shown(self)}")
             if empty.dtype.kind not in "iu" or array.dtype.kind not in "iu":
-                raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype} (such as {array.flat[0]!r})")
+                raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype} (such as {_check.shown(array.flat[0])})")
             bounds = np.iinfo(empty.dtype)
-            _check.within("reports", array, int(bounds.min), int(bounds.max), f"not a report of {self!r}")
+            _check.within("reports", array, int(bounds.min), int(bounds.max), f"not a report of {_check.shown(self)}")
         result = np.ascontiguousarray(array, empty.dtype)
         refused = self._refused(result)
         if refused.any():
             i = int(np.argmax(refused))
-            raise ValueError(f"reports[{i}] = {result[i]} is not a report of {self!r}")
+            raise ValueError(f"reports[{i}] = {result[i]} is not a report of {_check.shown(self)}")
         return readonly(result)
 
     def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
@@ -148,16 +150,21 @@ class Mechanism(ABC):
         batch_ndim = np.empty(0, self.report_dtype).ndim
         iterable = hasattr(reports, "__array__") or isinstance(reports, Iterable)
         if not iterable or isinstance(reports, Tally | str | bytes | Mapping | Set):
-            raise TypeError(f"reports must be an array, a list or an iterable of batches, not {reports!r}")
-        listed = isinstance(reports, list | tuple) and (not reports or np.ndim(reports[0]) < batch_ndim)
+            raise TypeError(f"reports must be an array, a list or an iterable of batches, not {_check.shown(reports)}")
+        listed = isinstance(reports, list | tuple) and (not reports or _ndim(reports[0]) < batch_ndim)
         if listed or hasattr(reports, "__array__"):
             yield self._as_reports(reports)
             return
         parts = iter(reports)
         for part in parts:
-            if np.ndim(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
+            if _ndim(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
                 part = [part, *islice(parts, BATCH - 1)]
             yield self._as_reports(part)
+
+
+def _ndim(report: Any) -> int:
+    """Return the number of dimensions; 0 for what is no array, such as a tuple of several parts."""
+    return len(_check.shape(report) or ())
 
 
 def readonly(array: NDArray[Any]) -> NDArray[Any]:

@@ -153,7 +153,7 @@ class Protocol(Mechanism):
         if counts.shape != (self.k,):
             raise ValueError(f"counts must have shape ({self.k},), one entry a value, not {counts.shape}")
         if n.ndim:
-            raise ValueError(f"n must be a number, because every report speaks of every value, not {n!r}")
+            raise ValueError(f"n must be a number, because every report speaks of every value, not {_check.shown(n)}")
         if self.channel.binary and ((counts < 0) | (counts > n)).any():
             v = int(np.argmax((counts < 0) | (counts > n)))
             raise ValueError(f"counts[{v}] = {counts[v]} is outside [0, n={n}]")

@@ -3,6 +3,7 @@
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from . import _check
 from .protocols.grr import GRR
 from .protocols.hashing import BLH, OLH
 from .protocols.histogram import SHE
@@ -31,7 +32,7 @@ def to_spec(protocol: "Protocol | Solution") -> dict[str, Any]:
     """
     for each in (protocol, *getattr(protocol, "protocols", ())):
         if (PROTOCOLS | SOLUTIONS).get(type(each).__name__) is not type(each):
-            raise ValueError(f"protocol {each!r} is not in the registry, so it has no spec")
+            raise ValueError(f"protocol {_check.shown(each)} is not in the registry, so it has no spec")
     return {"version": VERSION, **protocol._fields()}
 
 
@@ -42,16 +43,16 @@ def from_spec(spec: dict[str, Any]) -> Any:
     GRR(k=4, epsilon=1.0)
     """
     if not isinstance(spec, dict):
-        raise TypeError(f"spec must be a dict, not {spec!r}")
+        raise TypeError(f"spec must be a dict, not {_check.shown(spec)}")
     if type(spec.get("version")) is not int or spec["version"] != VERSION:
-        raise ValueError(f"spec must have version {VERSION}, not {spec.get('version')!r}")
+        raise ValueError(f"spec must have version {VERSION}, not {_check.shown(spec.get('version'))}")
     given = {name: each for name, each in spec.items() if name != "version"}
     name = given.get("protocol")
     if not isinstance(name, str) or name not in SOLUTIONS:
         return PROTOCOLS[_name(given, PROTOCOLS | SOLUTIONS)](**_fields(given, PROTOCOLS))
     fields = _fields(given, SOLUTIONS)
     if not isinstance(fields["protocols"], list) or not all(isinstance(each, dict) for each in fields["protocols"]):
-        raise TypeError(f"protocols must be a list of specs, not {fields['protocols']!r}")
+        raise TypeError(f"protocols must be a list of specs, not {_check.shown(fields['protocols'])}")
     protocols = [PROTOCOLS[_name(each, PROTOCOLS)](**_fields(each, PROTOCOLS)) for each in fields.pop("protocols")]
     return SOLUTIONS[name].of(protocols, **fields)
 
@@ -59,7 +60,7 @@ def from_spec(spec: dict[str, Any]) -> Any:
 def _name(spec: dict[str, Any], among: dict[str, Any]) -> str:
     name = spec.get("protocol")
     if not isinstance(name, str) or name not in among:
-        raise ValueError(f"protocol must be one of {', '.join(among)}, not {name!r}")
+        raise ValueError(f"protocol must be one of {', '.join(among)}, not {_check.shown(name)}")
     return name
 
 

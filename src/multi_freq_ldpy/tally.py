@@ -56,7 +56,7 @@ class Tally:
                 raise ValueError("users must be given where n has an entry for each value")
             users = int(n)
         if (n > users).any():
-            raise ValueError(f"n must not exceed users={users}, not {self.n!r}")
+            raise ValueError(f"n must not exceed users={users}, not {_check.shown(self.n)}")
         self.protocol._check_counts(counts, n, users)
         counts.flags.writeable = n.flags.writeable = False
         for name, value in (("counts", counts), ("n", n if n.ndim else int(n)), ("users", users)):
@@ -69,7 +69,7 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         if other.protocol != self.protocol:
-            raise ValueError(f"tallies of different protocols do not add: {self.protocol!r} and {other.protocol!r}")
+            raise ValueError(f"tallies of different protocols do not add: {_check.shown(self.protocol)} and {_check.shown(other.protocol)}")
         return Tally(self.protocol, self.counts + other.counts, self.n + other.n, self.users + other.users)
 
     def __radd__(self, other: object) -> "Tally":
@@ -78,7 +78,10 @@ class Tally:
 
     def __getitem__(self, attribute: int) -> "Tally":
         """Return the tally of one attribute."""
-        seen, entries = self.protocol.parts[attribute]
+        parts = self.protocol.parts
+        if not -len(parts) <= (j := _check.Integer(-(2**62), 2**62)("attribute", attribute)) < len(parts):
+            raise IndexError(f"attribute must be one of 0, …, {len(parts) - 1}, not {attribute}")
+        seen, entries = parts[j]
         n = self.n if isinstance(self.n, int) else int(self.n[entries][0])
         return Tally(seen, self.counts[entries], n, self.users)
 
@@ -114,10 +117,10 @@ class Tally:
         from . import registry
 
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise TypeError(f"data must be bytes, not {data!r}")
+            raise TypeError(f"data must be bytes, not {_check.shown(data)}")
         data = bytes(data)
         if len(data) < _HEADER.size or data[:4] != MAGIC:
-            raise ValueError(f"data is not a tally: it starts with {data[:8]!r}")
+            raise ValueError(f"data is not a tally: it starts with {_check.shown(data[:8])}")
         _, version, length, users, entries = _HEADER.unpack_from(data)
         if version != VERSION:
             raise ValueError(f"data is a tally of version {version}; this package reads version {VERSION}")

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _check
+
 if TYPE_CHECKING:
     from .mechanism import Mechanism
 
@@ -23,7 +25,7 @@ def _protocol(protocol: "Mechanism") -> "Mechanism":
     from .mechanism import Mechanism
 
     if not isinstance(protocol, Mechanism):
-        raise TypeError(f"protocol must be a protocol or a solution, not {protocol!r}")
+        raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
     return protocol
 
 
@@ -35,7 +37,7 @@ def decode(protocol: "Mechanism", data: bytes) -> NDArray[Any]:
     array([2, 0], dtype=uint8)
     """
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise TypeError(f"data must be bytes, not {data!r}")
+        raise TypeError(f"data must be bytes, not {_check.shown(data)}")
     data = bytes(data)
     size = _protocol(protocol).report_bytes
     if len(data) % size:

@@ -40,8 +40,7 @@ class Ahead:
         try:
             return self._drawn.pop()
         except IndexError:
-            entries = self.protocol.parts[-1][1].stop
-            drawn = list(self._draw(self.protocol, max(1, min(4096, 2**18 // entries))))
+            drawn = list(self._draw(self.protocol, max(1, min(4096, 2**15 // self.protocol.report_bytes))))
             last = drawn.pop()
             self._drawn.extend(drawn)
             return last
@@ -88,18 +87,22 @@ def value_of(input_data: Any, k: int, name: str = "input_data") -> int:
 def fresh(rng: Any) -> Any:
     """Return the rng of a client if it moves on from call to call: another would give every user the same noise."""
     if not isinstance(rng, Stream | np.random.Generator):
-        raise TypeError(f"rng of a client must be a Stream or a Generator, not {rng!r}, which would repeat the noise for every user")
+        raise TypeError(
+            f"rng of a client must be a Stream or a Generator, not {_check.shown(rng)}, which would repeat the noise for every user"
+        )
     return rng
 
 
 def some(reports: Any) -> Any:
     """Return the reports if there are any."""
+    if hasattr(reports, "__array__"):  # a DataFrame, say
+        reports = np.asarray(reports)
     if not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Mapping | Set):
-        raise TypeError(f"reports must be a list or an array of reports, not {reports!r}")
+        raise TypeError(f"reports must be a list or an array of reports, not {_check.shown(reports)}")
     if not hasattr(reports, "__len__"):
         reports = list(reports)
     if len(reports) == 0:
-        raise ValueError(f"reports must not be empty: {reports!r}")
+        raise ValueError(f"reports must not be empty: {_check.shown(reports)}")
     return reports
 
 
@@ -114,12 +117,14 @@ def tally_rows(protocol: Protocol, reports: Any, support: Callable[[Vector], NDA
     k, counts = protocol.k, np.zeros(protocol.k, np.int64)
     step = max(1, 2**20 // k)
     for i in range(0, len(reports), step):
+        part = reports[i : i + step]
         try:
-            block = np.asarray(reports[i : i + step], np.float64)
+            block = np.asarray(part, np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"reports must be rows of {k} numbers, not {type(reports[i])} among others") from None
+            block = np.empty(0)
         if block.ndim != 2 or block.shape[1] != k:
-            raise ValueError(f"reports must be rows of length k={k}, not of shape {block.shape[1:]}")
+            bad = next((j for j, row in enumerate(part) if _check.shape(row) != (k,)), 0)
+            raise ValueError(f"reports[{i + bad}] must be a row of k={k} numbers, not {_check.shown(part[bad])}")
         counts += support(block).sum(axis=0, dtype=np.int64)
     return Tally(protocol, counts, len(reports))
 
@@ -136,7 +141,7 @@ def zeros_and_ones(block: Vector) -> NDArray[Any]:
     """Return a block of rows of 0 and 1 as integers."""
     ones = block == 1
     if not (ones | (block == 0)).all():
-        raise ValueError(f"reports must be rows of 0 and 1, not {block[~(ones | (block == 0))][0]!r}")
+        raise ValueError(f"reports must be rows of 0 and 1, not {_check.shown(block[~(ones | (block == 0))][0])}")
     return np.asarray(ones)
 
 
@@ -159,3 +164,16 @@ def iteration(nb_iter: Any, tol: Any, err_func: Any) -> tuple[int, float, str]:
     """Return the parameters of an iteration, checked."""
     tolerance = _check.budget("tol", tol)
     return _check.Integer(1, 2**62)("nb_iter", nb_iter), tolerance, _check.choice("err_func", err_func, tuple(postprocess.ERRORS))
+
+
+def chances(p: Any, q: Any) -> tuple[Vector, Vector]:
+    """Return the probabilities of the own and of another value, each a number or an array, checked."""
+    own, other = _check.numbers("p", p, 0, 1), _check.numbers("q", q, 0, 1)
+    if not (own > other).all():
+        raise ValueError(f"p must be greater than q, not p={_check.shown(p)}, q={_check.shown(q)}")
+    return own, other
+
+
+def plainly(result: Any) -> Any:
+    """Return a result of no dimensions as a float."""
+    return float(result) if np.ndim(result) == 0 else result

@@ -75,11 +75,12 @@ def _pair_tally(protocol: LocalHashing, reports: Any) -> Tally:
         return protocol.tally(reports)
     pairs = _check.plain("reports", reports)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
-        raise ValueError(f"reports must be pairs (value, seed) of integers, not {reports[0]!r} among others")
+        wrong = next((r for r in reports if _check.shape(r) != (2,) or _check.culprit(np.array(r, object))), reports[0])
+        raise ValueError(f"reports must be pairs (value, seed) of integers, not {_check.shown(wrong)}")
     result = np.empty(len(pairs), protocol.report_dtype)
     for column, name in enumerate(("symbol", "seed")):
         field = result.dtype[name]
-        _check.within(f"{name} of reports", pairs[:, column], 0, int(np.iinfo(field).max), f"not a report of {protocol!r}")
+        _check.within(f"{name} of reports", pairs[:, column], 0, int(np.iinfo(field).max), f"not a report of {_check.shown(protocol)}")
         result[name] = pairs[:, column]
     return protocol.tally(result)
 
@@ -98,7 +99,7 @@ def _set_tally(protocol: SS, reports: Any) -> Tally:
     k = protocol.k
     sets = np.sort(_check.integers("reports", reports, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}"))
     if sets.ndim != 2 or sets.shape[1] != protocol.omega or (np.diff(sets, axis=1) == 0).any():
-        raise ValueError(f"reports must be sets of {protocol.omega} different values, not {reports[0]!r} among others")
+        raise ValueError(f"reports must be sets of {protocol.omega} different values, not {_check.shown(reports[0])} among others")
     return Tally(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets))
 
 

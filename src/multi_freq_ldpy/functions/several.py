@@ -46,18 +46,20 @@ class Records(Ahead):
 
 
 @cached
-def _records(solution: type[Solution], factory: Any, ks: Any, epsilon: float, fake: str | None) -> Records:
+def _records(solution: type[Solution], factory: Any, ks: Any, types: Any, epsilon: float, fake: str | None) -> Records:
+    """Return the solution for these parameters; ``types`` tells 3.0 from 3 where both are looked up."""
+    _check.domain_sizes("lst_k", ks)
     return Records(solution(factory, ks, epsilon, **({"fake": fake} if fake else {})))
 
 
 def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, epsilon: float, fake: str | None = None) -> Records:
     """Return the reports drawn ahead for a solution with these parameters."""
-    ks = tuple(lst_k) if isinstance(lst_k, list | tuple | np.ndarray) else lst_k
-    if not isinstance(ks, tuple):
-        raise TypeError(f"lst_k must be a list of domain sizes, not {lst_k!r}")
-    if len(ks) != d:
-        raise ValueError(f"d={d!r} must be the number of attributes, the length of lst_k={lst_k!r}")
-    return _records(solution, factory, ks, epsilon, fake)
+    ks = tuple(lst_k) if type(lst_k) is list else lst_k
+    if type(ks) is not tuple:
+        ks = _check.domain_sizes("lst_k", lst_k)
+    if len(ks) != (d if type(d) is int else _check.Integer(1, 2**32)("d", d)):
+        raise ValueError(f"d={_check.shown(d)} must be the number of attributes, the length of lst_k={_check.shown(lst_k)}")
+    return _records(solution, factory, ks, tuple(map(type, ks)), epsilon, fake)
 
 
 def _drawn(solution: Any, users: int) -> Sequence[Any]:
@@ -110,12 +112,14 @@ def _next(drawn: Records, input_tuple: Any, rng: Rng) -> tuple[list[int], Any, A
 
 def _record(input_tuple: Any, ks: tuple[int, ...]) -> list[int]:
     """Return a user's record, checked."""
-    row = input_tuple.tolist() if isinstance(input_tuple, np.ndarray) else input_tuple
-    if not isinstance(row, Sequence) or isinstance(row, str | bytes) or len(row) != len(ks):
-        raise ValueError(f"input_tuple must have d={len(ks)} values, one an attribute, not {input_tuple!r}")
-    return [
-        v if type(v) is int and 0 <= v < k else value_of(v, k, f"input_tuple[{j}]") for j, (v, k) in enumerate(zip(row, ks, strict=True))
-    ]
+    row = input_tuple
+    if type(row) is not list and type(row) is not tuple:
+        row = np.asarray(row).tolist() if hasattr(row, "__array__") else row
+    if not isinstance(row, list | tuple) or len(row) != len(ks):
+        raise ValueError(f"input_tuple must have d={len(ks)} values, one an attribute, not {_check.shown(input_tuple)}")
+    if all(type(v) is int and 0 <= v < k for v, k in zip(row, ks, strict=True)):
+        return row if type(row) is list else list(row)
+    return [value_of(v, k, f"input_tuple[{j}]") for j, (v, k) in enumerate(zip(row, ks, strict=True))]
 
 
 def aggregated(drawn: Records, reports: Any) -> list[Vector]:
@@ -134,7 +138,7 @@ def _tally(solution: Any, reports: Any) -> Tally:
         try:
             counts.append(form_of(each).tally(each, column).counts if len(column) else np.zeros(each.k, np.int64))
         except (ValueError, TypeError) as error:
-            raise type(error)(f"attribute {j}: {error}") from None
+            raise type(error)(f"{'among the reports on ' if sampled else ''}attribute {j}: {error}") from None
         answers.append(len(column))
     n = np.repeat(answers, solution.ks) if sampled else len(reports)
     return Tally(solution, np.concatenate(counts), n, len(reports))
@@ -144,7 +148,7 @@ def _columns(reports: Any, d: int) -> Sequence[Any]:
     """Return the reports of each attribute."""
     for i, report in enumerate(reports):
         if isinstance(report, str) or not hasattr(report, "__len__") or len(report) != d:
-            raise ValueError(f"reports[{i}] must have d={d} entries, one an attribute, not {report!r}")
+            raise ValueError(f"reports[{i}] must have d={d} entries, one an attribute, not {_check.shown(report)}")
     return list(zip(*reports, strict=True))
 
 
@@ -153,7 +157,7 @@ def _by_attribute(reports: Any, d: int) -> list[list[Any]]:
     found: list[list[Any]] = [[] for _ in range(d)]
     for i, pair in enumerate(reports):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise ValueError(f"reports[{i}] must be a pair (attribute, report), not {pair!r}")
+            raise ValueError(f"reports[{i}] must be a pair (attribute, report), not {_check.shown(pair)}")
         attribute, report = pair
         if type(attribute) is not int or not 0 <= attribute < d:
             attribute = value_of(attribute, d, f"attribute of reports[{i}]")

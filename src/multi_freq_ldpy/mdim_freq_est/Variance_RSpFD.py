@@ -1,4 +1,4 @@
-"""The variance of RS+FD as functions, for users drawn from a population.
+"""The variance of RS+FD as functions, for users drawn from a population; arguments may be arrays.
 
 ``solution.variance(n, f)`` is for given users. Drawing them adds the variance of a sample, f·(1 − f)/n, which these formulas of the paper
 hold: they describe the error in estimating the population.
@@ -7,34 +7,33 @@ hold: they describe the error in estimating the population.
 0.00456
 """
 
+from typing import Any
+
+from numpy.typing import ArrayLike
+
 from .. import _check
-from ..channel import Channel
+from ..functions import chances, plainly
 
 
-def _variance(p: float, q: float, fake: float, d: int, n: int, f: float) -> float:
-    users, share = _check.Integer(0, 2**62)("n", n), _check.probability("f", f)
-    seen = Channel(p, q).mixed(1 / d, fake)
-    return float(seen.variance(users, share)) + (share * (1 - share) / users if users else 0.0)
+def _variance(p: Any, q: Any, fake: Any, d: ArrayLike, n: ArrayLike, f: ArrayLike) -> Any:
+    d, users, f = _check.numbers("d", d, 1), _check.numbers("n", n, 1), _check.numbers("f", f, 0, 1)
+    supported = (q + f * (p - q) + (d - 1) * fake) / d
+    return plainly(d**2 * supported * (1 - supported) / (users * (p - q) ** 2))
 
 
-def _parameters(p: float, q: float, d: int, k: int = 2) -> tuple[float, float, int, int]:
-    chances = _check.probability("p", p), _check.probability("q", q)
-    return *chances, _check.Integer(1, 2**32)("d", d), _check.domain_size("k", k)
-
-
-def VAR_RSpFD_GRR(p: float, q: float, k: int, d: int, n: int = 1, f: float = 0) -> float:
+def VAR_RSpFD_GRR(p: ArrayLike, q: ArrayLike, k: ArrayLike, d: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> Any:
     """Return the variance of RS+FD[GRR]; p and q at the amplified budget."""
-    p, q, d, k = _parameters(p, q, d, k)
-    return _variance(p, q, 1 / k, d, n, f)
+    p, q = chances(p, q)
+    return _variance(p, q, 1 / _check.numbers("k", k, 2), d, n, f)
 
 
-def VAR_RSpFD_UE_zero(p: float, q: float, d: int, n: int = 1, f: float = 0) -> float:
+def VAR_RSpFD_UE_zero(p: ArrayLike, q: ArrayLike, d: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> Any:
     """Return the variance of RS+FD[UE-zero]; p and q at the amplified budget."""
-    p, q, d, _ = _parameters(p, q, d)
+    p, q = chances(p, q)
     return _variance(p, q, q, d, n, f)
 
 
-def VAR_RSpFD_UE_rnd(p: float, q: float, k: int, d: int, n: int = 1, f: float = 0) -> float:
+def VAR_RSpFD_UE_rnd(p: ArrayLike, q: ArrayLike, k: ArrayLike, d: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> Any:
     """Return the variance of RS+FD[UE-rnd]; p and q at the amplified budget."""
-    p, q, d, k = _parameters(p, q, d, k)
-    return _variance(p, q, (p + (k - 1) * q) / k, d, n, f)
+    p, q = chances(p, q)
+    return _variance(p, q, q + (p - q) / _check.numbers("k", k, 2), d, n, f)

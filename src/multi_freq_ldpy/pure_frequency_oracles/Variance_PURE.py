@@ -1,15 +1,18 @@
-"""The variance of pure protocols as a function.
+"""The variance of pure protocols as a function; arguments may be arrays.
 
 >>> round(VAR_Pure(p=0.5, q=0.25, n=100), 4)
 0.03
 """
 
+from typing import Any
+
+from numpy.typing import ArrayLike
+
 from .. import _check
-from ..channel import Channel
+from ..functions import chances, plainly
 
 
-def VAR_Pure(p: float, q: float, n: int = 1, f: float = 0) -> float:
+def VAR_Pure(p: ArrayLike, q: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> Any:
     """Return the variance of a frequency estimated from n reports whose true value is f."""
-    users = _check.Integer(0, 2**62)("n", n)
-    channel = Channel(_check.probability("p", p), _check.probability("q", q))
-    return float(channel.variance(users, _check.probability("f", f)))
+    (p, q), users, f = chances(p, q), _check.numbers("n", n, 1), _check.numbers("f", f, 0, 1)
+    return plainly((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (users * (p - q) ** 2))

@@ -76,7 +76,7 @@ class Solution(Mechanism):
         """The number of attributes."""
         return len(self.protocols)
 
-    @property
+    @cached_property
     def ks(self) -> tuple[int, ...]:
         """The domain sizes."""
         return tuple(protocol.k for protocol in self.protocols)
@@ -102,7 +102,7 @@ class Solution(Mechanism):
         return Estimates.of(self._counted(reports))
 
     def simulate(self, data: Any, rng: Rng = None) -> Tally:
-        """Draw a tally given the records, or given a list of d histograms; no report is kept in memory.
+        """Draw a tally given a table of records, or given d histograms; no report is kept in memory.
 
         Each attribute's tally has its exact law. Attributes are drawn independently of each other given the truth: how the errors of two
         attributes go together is not reproduced.
@@ -124,7 +124,7 @@ class Solution(Mechanism):
         """Return every possible report of a user with this record, as on the wire, with its exact probability."""
         values, single = _check.table("record", record, self.ks)
         if not single:
-            raise ValueError(f"record must be one value an attribute, d={self.d} of them, not {record!r}")
+            raise ValueError(f"record must be one value an attribute, d={self.d} of them, not {_check.shown(record)}")
         return self._law(values[0].tolist())
 
     # What the verbs share
@@ -132,7 +132,7 @@ class Solution(Mechanism):
     def _set(self, protocols: Sequence[Protocol]) -> None:
         """Set the fields, checked; what cannot be realised is refused here."""
         if not isinstance(protocols, list | tuple) or not protocols or not all(isinstance(each, Protocol) for each in protocols):
-            raise TypeError(f"protocols must be a list of protocols, one an attribute, not {protocols!r}")
+            raise TypeError(f"protocols must be a list of protocols, one an attribute, not {_check.shown(protocols)}")
         object.__setattr__(self, "protocols", tuple(protocols))
         _ = self.privacy
 
@@ -141,11 +141,12 @@ class Solution(Mechanism):
         """Return the budgets, checked, given in order or by name."""
         named = [name for name in BUDGETS if name in options]
         if given and named:
-            raise TypeError(f"budgets must be given in order or by name, not both: {given!r} and {', '.join(named)}")
+            raise TypeError(f"budgets must be given in order or by name, not both: {_check.shown(given)} and {', '.join(named)}")
         names = named or (["epsilon"] if len(given) == 1 else ["eps_perm", "eps_1"])
         budgets = given or tuple(options.pop(name) for name in named)
         if not 1 <= len(budgets) <= 2:
-            raise TypeError(f"a solution needs one budget (epsilon) or two (eps_perm, eps_1), not {budgets!r}")
+            others = f" (other options: {', '.join(options)})" if options else ""
+            raise TypeError(f"a solution needs one budget (epsilon) or two (eps_perm, eps_1), not {_check.shown(budgets)}{others}")
         return [_check.budget(name, each) for name, each in zip(names, budgets, strict=True)]
 
     def _seen(self, j: int) -> Any:
@@ -172,8 +173,7 @@ class Solution(Mechanism):
 
     def _histograms(self, data: Any) -> list[Counts]:
         """Return how many users hold each value of each attribute."""
-        listed = isinstance(data, list | tuple) and len(data) == self.d
-        if listed and all(np.shape(each) == (k,) for each, k in zip(data, self.ks, strict=True)):
+        if self._look_like_histograms(data):
             held = [_check.histogram(f"data[{j}]", each, k) for j, (each, k) in enumerate(zip(data, self.ks, strict=True))]
             totals = [int(each.sum()) for each in held]
             if len(set(totals)) > 1:
@@ -181,6 +181,21 @@ class Solution(Mechanism):
             return held
         records, _ = _check.table("data", data, self.ks)
         return [np.bincount(records[:, j], minlength=k) for j, k in enumerate(self.ks)]
+
+    def _look_like_histograms(self, data: Any) -> bool:
+        """Tell histograms from a table; refuse what could be either."""
+        listed = isinstance(data, list | tuple | np.ndarray) and _check.shape(data) != () and len(data) == self.d
+        if not listed or [_check.shape(each) for each in data] != [(k,) for k in self.ks]:
+            return False
+        if any(k != self.d for k in self.ks):
+            return True
+        if isinstance(data, np.ndarray):
+            return False
+        try:
+            _check.table("data", data, self.ks)
+        except (ValueError, TypeError):
+            return True
+        raise ValueError(f"data could be d={self.d} records or {self.d} histograms: pass records as np.array(…): {_check.shown(data)}")
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
         entries = self.parts[-1][1].stop
@@ -195,7 +210,9 @@ class Solution(Mechanism):
     def _answered(self, n: Counts, users: int) -> Sequence[int]:
         """Return how many reports speak of each attribute."""
         if n.ndim or n != users:
-            raise ValueError(f"n must be the number of users, {users}, because every report speaks of every attribute, not {n!r}")
+            raise ValueError(
+                f"n must be the number of users, {users}, because every report speaks of every attribute, not {_check.shown(n)}"
+            )
         return [users] * self.d
 
     def _fields(self) -> dict[str, Any]:
@@ -244,20 +261,22 @@ def resolved(
     d = len(ks)
     factories = list(factory) if isinstance(factory, list | tuple) else [factory] * d
     if len(factories) != d:
-        raise ValueError(f"factory must be one for all or one for each of the d={d} attributes, not {len(factories)}: {factory!r}")
+        raise ValueError(
+            f"factory must be one for all or one for each of the d={d} attributes, not {len(factories)}: {_check.shown(factory)}"
+        )
     protocols = []
     for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
         if not callable(make):
-            raise TypeError(f"factory must be a protocol class or another callable, not {make!r}")
+            raise TypeError(f"factory must be a protocol class or another callable, not {_check.shown(make)}")
         own = {name: each[j] if isinstance(each, list) and len(each) == d else each for name, each in options.items()}
         if channel is not None and _takes_channel(make):
             own["channel"] = channel
         try:
             protocol = make(k, *budgets, **own)
-        except ValueError as error:
-            raise ValueError(f"attribute {j} of k={k}: {error}") from None
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"factory for attribute {j} of k={k}: {error}") from None
         if not isinstance(protocol, Protocol) or protocol.k != k:
-            raise TypeError(f"factory must give a protocol of k={k} for attribute {j}, not {protocol!r}")
+            raise TypeError(f"factory must give a protocol of k={k} for attribute {j}, not {_check.shown(protocol)}")
         protocols.append(protocol)
     return tuple(protocols)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import _check
 from ..channel import Channel, mean_inverse
 from ..privacy import Privacy
 from ..protocols.grr import symbol_dtype
@@ -107,7 +108,7 @@ class SMP(Solution):
     def _answered(self, n: Counts, users: int) -> Sequence[int]:
         each = n[[part.start for _, part in self.parts]].tolist() if n.ndim else []
         if not n.ndim or not np.array_equal(n, np.repeat(each, self.ks)) or sum(each) != users:
-            raise ValueError(f"n must say for each value how many of the {users} users reported its attribute, not {n!r}")
+            raise ValueError(f"n must say for each value how many of the {users} users reported its attribute, not {_check.shown(n)}")
         return each
 
     def _variance(self, channel: Channel, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
