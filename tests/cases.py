@@ -26,7 +26,7 @@ SMALL_SOLUTIONS: list[Any] = [
     SPL([OUE, GRR, SS], [2, 3, 4], 2.0),
     SMP([GRR, OUE, OLH], [2, 3, 4], 2.0),
     SMP(OUE, [5], 1.0),
-    RSFD(OLH, [5], 1.0),
+    RSFD(OLH, [5], 1.0, balance=True),
 ]
 LARGE_SOLUTIONS: list[Any] = [
     SPL(best, [3, 60, 5], 3.0),

@@ -65,7 +65,8 @@ class RSFD(SideBySide):
 
     ``fake`` is for unary encodings: "zero", the randomized zero vector, or "random", the report of a random value. Other protocols have one
     kind of fake, a uniform report. ``balance=True`` samples attributes with such probabilities that the cost for one attribute is ε also
-    for unequal domains. ``best`` chooses by the variance as it is here, among fakes.
+    for unequal domains; those that stand out more are sampled, and estimated, less. ``best`` chooses by the variance as it is here,
+    among fakes, with equal chances for all attributes.
 
     Arcolezi, Couchot, Al Bouna and Xiao, "Random sampling plus fake data: multidimensional frequency estimates with local differential
     privacy", CIKM 2021.
@@ -114,7 +115,7 @@ class RSFD(SideBySide):
     @cached_property
     def weights(self) -> tuple[int, ...] | None:
         """The probabilities with which attributes are sampled, times 2⁶⁴, or None where they are equal."""
-        if not self.balance:
+        if not self.balance or self.d == 1:
             return None
         if any(fake.lows[0] != fake.lows[1] for fake in self.fakes):
             raise ValueError("balance=True needs fakes that are equally likely whatever they support: use fake='zero'")
