@@ -347,7 +347,7 @@ FAULTS: list[tuple[Mechanism, str]] = [
     (MoreThanItSays(3, 1.0), "privacy"),
     (BiasedSet(7, 0.5), "fit"),
     (AttributeByValue(GRR, [2, 3], 1.0), "fit"),
-    (ValueInThePadding([GRR, OUE], [2, 9], 1.0), "fit"),
+    (ValueInThePadding([GRR, SS], [2, 9], 1.0), "fit"),
     (NumberedByBatch(GRR, [2, 3], 1.0), "batches"),
     (SamplingLeftOut(GRR, [3, 3, 3], 5.0), "variance"),
     (SimulatedWithoutSampling(GRR, [3, 3], 5.0), "variance"),

@@ -67,9 +67,11 @@ def variance(subject: Any) -> None:
     simulated = [subject.simulate(held[0] if isinstance(subject, Protocol) else held, stream) for _ in range(groups)]
     holds(all(t.users == users for t in simulated), "a simulated tally has another number of users")
     for what, found in (("reports", drawn), ("simulate", simulated)):
-        for j, counts in enumerate(held):
-            truth, channel = counts / users, subject.parts[j][0].channel
-            estimates = np.array([channel.estimate(t[j].counts, t[j].n) for t in found])
+        counts = np.array([t.counts for t in found])
+        answers = np.array([np.broadcast_to(t.n, t.counts.shape) for t in found])
+        for j, (seen, part) in enumerate(subject.parts):
+            truth, channel = held[j] / users, seen.channel
+            estimates = channel.estimate(counts[:, part], answers[:, part])
             expected = np.asarray(subject.variance(users, truth))
             expected = expected if isinstance(subject, Protocol) else expected[j]
             off = (estimates.mean(axis=0) - truth) / np.sqrt(np.maximum(expected, 1e-12) / groups)
