@@ -212,9 +212,8 @@ def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
-    if solution.balance:
+    if solution.weights:
         word, sampled = Bytes(part(key, "attribute")).number(8 * user, 8), 0
-        assert solution.weights
         while word >= sum(solution.weights[: sampled + 1]):
             sampled += 1
     else:
