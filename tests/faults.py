@@ -264,7 +264,7 @@ class FakesOfZero(RSFD):
     """Fakes are reports of value 0 instead of uniform ones. >>>"""
 
     def _columns(self, records: Values, source: Source) -> Any:
-        sampled = self.sampled(source, len(records))
+        sampled = self._sampled(source, len(records))
         return [np.where(sampled == j, records[:, j], 0) for j in range(self.d)]
 
 
@@ -274,7 +274,7 @@ class FakesNotRandomized(RSFD):
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, source, out)
-        sampled = self.sampled(source, len(values))
+        sampled = self._sampled(source, len(values))
         for j in range(self.d):
             out[f"a{j}"][sampled != j] = 0
 

@@ -34,6 +34,7 @@ from multi_freq_ldpy import (
     registry,
     wire,
 )
+from multi_freq_ldpy.channel import binomial, mean_inverse
 from multi_freq_ldpy.checks.enumeration import largest_ratios
 from multi_freq_ldpy.mdim_freq_est.Variance_RSpFD import VAR_RSpFD_GRR, VAR_RSpFD_UE_rnd, VAR_RSpFD_UE_zero
 from multi_freq_ldpy.protocols.unary import UnaryEncoding
@@ -121,6 +122,21 @@ def test_law_of_solutions_is_that_of_their_protocols(solution: Any) -> None:
     found = largest_ratios([list(solution.law(record).values()) for record in records], solution.ks)
     assert [log(x) for x in found] == pytest.approx(losses(solution, getattr(solution, "fake", "zero")), abs=1e-9)
     assert found == (solution.privacy.ratio, solution.privacy.ratio_attribute), "exactly"
+
+
+@pytest.mark.parametrize("kind", ["zero", "random"])
+@pytest.mark.parametrize("cls", HIDDEN)
+def test_moments_of_fakes(cls: Any, kind: str) -> None:
+    """What a fake report contributes to one value and to two, from the law of what it is said to be: exactly."""
+    for k, epsilon in ((2, 1.0), (4, 0.5), (5, 3.0)):
+        protocol = cls(k, epsilon)
+        fake, law = protocol._fake(kind), fake_law(protocol, kind)
+        assert fake.law() == law
+        contributed = protocol.contributions(wire.decode(protocol, b"".join(law))).astype(np.int64)
+        chances = np.array(list(law.values()), object)
+        products = chances @ (contributed[:, :, None] * contributed[:, None, :]).reshape(len(law), -1)
+        for (u, v), found in zip(product(range(k), repeat=2), products, strict=True):
+            assert found == (fake.mean if u == v else fake.pair)
 
 
 def test_losses_in_numbers() -> None:
@@ -285,7 +301,9 @@ def test_variance_under_sampling(cls: Any) -> None:
     assert large[0, 0] == pytest.approx(channel.variance(1) * 3 / np.array([10**6, 10**9]), rel=1e-5)
     assert solution.variance(0)[0] == float("inf")
     assert solution.variance(1, f) == pytest.approx([channel.variance(1, f)] * 3)
-    assert np.all(np.diff([solution.variance(m, 0.5)[0] for m in (29_999_990, 30_000_000, 30_000_010)]) < 0), "no step between formulas"
+    for users in (29_999_000, 30_001_000):  # on either side of where a series takes over
+        start, law = binomial(users, 1 / 3)
+        assert mean_inverse(users, 1 / 3) == pytest.approx((law / np.arange(start, start + law.size)).sum(), rel=1e-13)
 
 
 def binomial_law(n: int, p: Fraction) -> list[Fraction]:

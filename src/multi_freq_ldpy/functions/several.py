@@ -11,9 +11,8 @@ from ..protocols.adaptive import best
 from ..protocols.grr import GRR
 from ..protocols.hashing import BLH, OLH
 from ..protocols.unary import OUE, SUE
-from ..randomness import Rng, Source, Stream
+from ..randomness import Rng
 from ..solutions.base import Solution, as_bytes
-from ..solutions.rsfd import RSFD
 from ..solutions.smp import SMP
 from ..tally import Tally
 from . import Ahead, Vector, cached, fresh, packed, row_length, some, value_of
@@ -63,51 +62,47 @@ def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, epsilon: 
 
 
 def _drawn(solution: Any, users: int) -> Sequence[Any]:
-    """Draw reports about records of zeros: (sampled attribute, an entry an attribute), or for SMP (attribute, entry)."""
-    source, reports = Source.of(Stream(), solution._label, users), np.empty(users, solution.report_dtype)
-    solution._randomize(np.zeros((users, solution.d), np.int64), source, reports)
-    return _unpacked(solution, reports, source)
+    """Draw reports about records of zeros."""
+    return _unpacked(solution, solution.randomize(np.zeros((users, solution.d), np.int64)))
 
 
-def _unpacked(solution: Any, reports: Any, source: Source | None) -> Sequence[Any]:
-    """Return reports as lists of entries; ``source`` says, where they do not, which attributes were sampled."""
-    rows = as_bytes(reports, solution.report_bytes)
+def _unpacked(solution: Any, reports: Any) -> Sequence[Any]:
+    """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute, entry)."""
     if isinstance(solution, SMP):
-        result: list[Any] = [None] * len(rows)
+        result: list[Any] = [None] * len(reports)
         for j, where, part in solution._by_attribute(reports):
             each = solution.protocols[j]
             for i, entry in zip(where.tolist(), form_of(each).unpack(each, solution._column(part, j)), strict=True):
                 result[i] = (j, entry)
         return result
+    rows = as_bytes(reports, solution.report_bytes)
     columns = [form_of(each).unpack(each, solution._column(rows, j)) for j, each in enumerate(solution.protocols)]
-    hidden = isinstance(solution, RSFD) and source is not None
-    sampled = solution.sampled(source, len(rows)).tolist() if hidden else [None] * len(rows)
-    return list(zip(sampled, zip(*columns, strict=True), strict=True))
+    return list(zip(*columns, strict=True))
 
 
 def client(drawn: Records, input_tuple: Any, rng: Rng) -> list[Any]:
-    """Return what one user sends, an entry an attribute."""
-    record, sampled, entries = _next(drawn, input_tuple, rng)
-    if sampled is not None:  # the others are fakes, and stay as they are
-        record = [value if j == sampled else 0 for j, value in enumerate(record)]
+    """Return what one user sends, an entry an attribute.
+
+    Fakes are turned like real reports: what turns reports about 0 into reports about another value leaves the law of fakes as it is.
+    """
+    record, entries = _next(drawn, input_tuple, rng)
     written = zip(drawn.forms, drawn.protocol.protocols, entries, record, strict=True)
     return [form.about(each, entry, value) for form, each, entry, value in written]
 
 
 def sampling_client(drawn: Records, input_tuple: Any, rng: Rng) -> tuple[int, Any]:
     """Return what one user sends under SMP: the sampled attribute and its report."""
-    record, sampled, entry = _next(drawn, input_tuple, rng)
+    record, (sampled, entry) = _next(drawn, input_tuple, rng)
     return sampled, drawn.forms[sampled].about(drawn.protocol.protocols[sampled], entry, record[sampled])
 
 
-def _next(drawn: Records, input_tuple: Any, rng: Rng) -> tuple[list[int], Any, Any]:
+def _next(drawn: Records, input_tuple: Any, rng: Rng) -> tuple[list[int], Any]:
     """Return a user's record and a report about a record of zeros to turn into one about it."""
     solution = drawn.protocol
     record = _record(input_tuple, solution.ks)
     if rng is None:
-        return record, *drawn.next()
-    reports = solution.randomize([record], fresh(rng))
-    return [0] * len(record), *_unpacked(solution, reports, None)[0]  # it is about the record already
+        return record, drawn.next()
+    return [0] * len(record), _unpacked(solution, solution.randomize([record], fresh(rng)))[0]  # it is about the record already
 
 
 def _record(input_tuple: Any, ks: tuple[int, ...]) -> list[int]:

@@ -153,7 +153,7 @@ class RSFD(SideBySide):
     def _seen(self, j: int) -> Attribute:
         return Attribute(self, j)
 
-    def sampled(self, source: Source, n: int) -> NDArray[np.int64]:
+    def _sampled(self, source: Source, n: int) -> NDArray[np.int64]:
         """Return which attribute each of n users samples."""
         choice = source.part(b"attribute")
         if self.weights is None:
@@ -162,7 +162,7 @@ class RSFD(SideBySide):
         return np.searchsorted(last, choice.words(n, 1)[:, 0])
 
     def _columns(self, records: NDArray[np.int64], source: Source) -> Iterable[NDArray[np.int64]]:
-        sampled, columns = self.sampled(source, len(records)), []
+        sampled, columns = self._sampled(source, len(records)), []
         for j, (fake, k) in enumerate(zip(self.fakes, self.ks, strict=True)):
             pretended = source.part(b"fake %d" % j).below(len(records), k) if fake.uniform else NOBODY
             columns.append(np.where(sampled == j, records[:, j], pretended))
