@@ -334,6 +334,8 @@ def test_every_kind_of_table(make: Any) -> None:
     for same in (array, array.astype(np.uint8), array.astype(">i4"), np.asfortranarray(array), tuples, list(array), array.astype(object)):
         assert solution.randomize(same, 1).tobytes() == expected
     assert solution.randomize(np.ma.array(array), 1).tobytes() == expected
+    nobody = solution.randomize(np.ma.array(array[:0]))
+    assert len(nobody) == solution.tally(np.ma.array(nobody)).users == 0
     one = solution.randomize(rows[0], 1)
     assert one.tobytes() == expected[: solution.report_bytes]
     assert solution.tally(one).users == 1

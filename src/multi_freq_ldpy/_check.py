@@ -102,7 +102,7 @@ def integers(name: str, values: object, low: int, high: int, *, what: str = "val
 
 def plain(name: str, values: object) -> NDArray[Any]:
     """Return ``values`` as an array; ragged lists and missing (masked) entries are refused."""
-    if isinstance(values, np.ma.MaskedArray):
+    if isinstance(values, np.ma.MaskedArray) and values.size:
         masked = np.ma.getmaskarray(values).reshape(values.size, -1).view(np.bool_).any(axis=1)  # by entry, of records too
         if masked.any():
             where = [int(i) for i in np.unravel_index(int(masked.argmax()), values.shape)]
