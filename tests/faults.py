@@ -114,7 +114,9 @@ class OtherBitsOffByOnePerCent(OUE):
         from multi_freq_ldpy.kernels import bits
 
         owned, fractions = bits.table(self.weights[1] * 101 // 100)
-        bits.randomize(source.key, source.first, values, bits.last_byte(self.k), np.uint64(self.weights[0]), owned, fractions, out)
+        bits.randomize(
+            source.key, *source.users(len(values), 1), values, bits.last_byte(self.k), np.uint64(self.weights[0]), owned, fractions, out
+        )
 
 
 @dataclass(frozen=True)
@@ -246,8 +248,8 @@ class NumberedByBatch(SMP):
 class SamplingLeftOut(SMP):
     """States the variance as if those who answer were everybody. >>>"""
 
-    def _variance(self, channel: Channel, n: Any, f: Any) -> Any:
-        return channel.variance(n, f) * self.d
+    def _variance(self, j: int, n: Any, f: Any) -> Any:
+        return self.parts[j][0].channel.variance(n, f) * self.d
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -297,7 +299,7 @@ class CalledEpsilon(RSFD):
     @cached_property
     def privacy(self) -> Privacy:
         right = RSFD.of(self.protocols, self.fake, self.balance).privacy.ratio_attribute
-        return Privacy.one_shot(right, right)
+        return Privacy.of(right, right)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -307,7 +309,7 @@ class EqualDomainsAssumed(RSFD):
     @cached_property
     def privacy(self) -> Privacy:
         right = RSFD.of(self.protocols, self.fake, self.balance).privacy
-        return Privacy.one_shot(right.ratio, 1 + (right.ratio - 1) / self.d)
+        return Privacy.of(right.ratio, 1 + (right.ratio - 1) / self.d)
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -115,7 +115,7 @@ def below(word: int, k: int) -> int | None:
 
 def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
     k, width = protocol.k, protocol.report_bytes
-    corrections = protocol._draw[2]
+    corrections = protocol._table[2]
     head = -(-(2 * width + 2) // 4) * 4
     address = user * (head + 4 * corrections)
     fewer = min(protocol.omega, corrections // 2 - 2)

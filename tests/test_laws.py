@@ -6,7 +6,7 @@ from cases import EVERY, SMALL, SMALL_SOLUTIONS
 from multi_freq_ldpy import SHE, checks
 from multi_freq_ldpy.mechanism import Mechanism
 
-ENUMERATED = {"moments", "privacy", "fit"}
+ENUMERATED = {"moments", "privacy", "lifetime", "fit"}
 
 
 @pytest.mark.parametrize("law", checks.LAWS)

@@ -18,7 +18,7 @@ from multi_freq_ldpy import BLH, GRR, OLH, OUE, RSFD, SMP, SS, Stream, wire
 from multi_freq_ldpy.kernels import bits, chacha, subsets, symbols
 from multi_freq_ldpy.protocol import Protocol
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
-from multi_freq_ldpy.randomness import Source, as_generator, subkey
+from multi_freq_ldpy.randomness import CONSECUTIVE, Source, as_generator, subkey
 
 # RFC 8439: section 2.3.2 and appendix A.1, as (key, counter, nonce, key stream)
 RFC = [
@@ -327,7 +327,17 @@ def test_sets_of_every_size_relation() -> None:
         out = np.zeros((500, 7), np.uint8)
         table = bits.table(other)
         subsets.randomize(
-            source.key, 0, np.arange(500) % 50, 50, bits.last_byte(50), protocol.omega, np.uint64(protocol.weight), *table, 8, out
+            source.key,
+            0,
+            CONSECUTIVE,
+            np.arange(500) % 50,
+            50,
+            bits.last_byte(50),
+            protocol.omega,
+            np.uint64(protocol.weight),
+            *table,
+            8,
+            out,
         )
         sizes = np.unpackbits(out, axis=1, bitorder="little").sum(axis=1)
         assert (sizes == protocol.omega).all()

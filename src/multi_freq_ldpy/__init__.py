@@ -5,6 +5,11 @@ from typing import TYPE_CHECKING, Any
 from . import exact, registry, wire
 from .channel import Channel
 from .estimate import Estimate, Estimates
+from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
+from .longitudinal.client import Client
+from .longitudinal.dbitflip import DBitFlipPM
+from .longitudinal.ledger import LimitReached
+from .longitudinal.panel import Panel, over_rounds
 from .privacy import Privacy
 from .protocol import Protocol
 from .protocols.adaptive import best
@@ -27,6 +32,13 @@ __version__ = "1.0.0.dev0"
 __all__ = [
     "BLH",
     "GRR",
+    "LBLH",
+    "LGRR",
+    "LOLH",
+    "LOSUE",
+    "LOUE",
+    "LSOUE",
+    "LSUE",
     "OLH",
     "OUE",
     "RSFD",
@@ -37,8 +49,12 @@ __all__ = [
     "SUE",
     "THE",
     "Channel",
+    "Client",
+    "DBitFlipPM",
     "Estimate",
     "Estimates",
+    "LimitReached",
+    "Panel",
     "Privacy",
     "Protocol",
     "Stream",
@@ -46,6 +62,7 @@ __all__ = [
     "best",
     "checks",
     "exact",
+    "over_rounds",
     "registry",
     "wire",
 ]

@@ -81,6 +81,32 @@ class Channel:
             result = (f * own + (1 - f) * other) / (np.asarray(n, np.float64) * self.slope**2)
         return float(result) if result.ndim == 0 else result
 
+    def sampled_variance(self, share: Fraction, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
+        """Return the same for users each of whom answers with probability ``share``, if anybody does: the noise, and who answers."""
+        if share == 1:
+            return self.variance(n, f)
+        each = np.vectorize(lambda users: mean_inverse(int(users), float(share)), otypes=[float])(n)
+        with np.errstate(invalid="ignore"):
+            sampling = np.where(n > 1, f * (1 - f) * (n * each - 1) / np.maximum(n - 1, 1), 0.0)
+        result = self.variance(1, f) * each + sampling
+        return float(result) if result.ndim == 0 else result
+
+    def averaged(self) -> "Channel":
+        """Return the channel of the mean contribution itself: what averaging independent reports of a user comes to."""
+        p, q = self.p, self.q
+        return Channel(p, q, p * p, q * q, p * q, q * q, self.gap)
+
+    def over(self, rounds: int, lasting: "Channel") -> "Channel":
+        """Return the channel of the sum of a user's contributions over rounds, given the channel of what lasts over them."""
+
+        def added(same: Any, different: Any) -> Any:
+            return None if same is None or different is None else rounds * same + rounds * (rounds - 1) * different
+
+        names = ("p2", "q2", "own_other", "others")
+        moments = (added(getattr(self, name), getattr(lasting, name)) for name in names)
+        assert self.gap is not None
+        return Channel(rounds * self.p, rounds * self.q, *moments, gap=rounds * self.gap, largest=rounds * self.largest)
+
     def then(self, p: Number, q: Number) -> "Channel":
         """Return the channel of 0/1 contributions sent through a second round that keeps a 1 with p and sets a 0 with q."""
         if not self.binary:

@@ -61,9 +61,18 @@ def amplified(epsilon: float, d: int) -> float:
     return max(epsilon, below(ln(d * (lower - 1) + 1) * (1 - _SLACK)))
 
 
-def too_small(epsilon: float, k: int) -> ValueError:
+def largest_below(ratio: Fraction) -> float:
+    """Return the largest double whose exponential is at most ``ratio``.
+
+    >>> largest_below(exp(Fraction(2.0))[0]) < 2.0
+    True
+    """
+    return below(ln(ratio) * (1 - _SLACK))
+
+
+def too_small(epsilon: float, k: int, name: str = "epsilon") -> ValueError:
     """Return the error for a budget whose probabilities are equal once they are multiples of 2⁻⁶⁴."""
-    return ValueError(f"epsilon={epsilon!r} is too small to be realised with k={k}: the probabilities round to equality")
+    return ValueError(f"{name}={epsilon!r} is too small to be realised with k={k}: the probabilities round to equality")
 
 
 def symbol_weights(m: int, epsilon: float, k: int | None = None) -> tuple[int, int]:

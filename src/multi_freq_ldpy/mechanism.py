@@ -1,7 +1,7 @@
 """What a protocol for one attribute and a solution over several have in common: reports are drawn, checked and counted."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import _check, parallel
 from .privacy import Privacy
-from .randomness import Rng, Source, as_stream
+from .randomness import Rng, Source, Stream, as_stream
 from .tally import Tally
 
 LARGEST_LAW = 2**20
@@ -21,9 +21,6 @@ BATCH = 2**16
 
 class Mechanism(ABC):
     """Base of ``Protocol`` and ``Solution``: turns inputs into reports of a fixed dtype, and reports into counts."""
-
-    answering: Fraction = Fraction(1)
-    """The probability that a report speaks of a given attribute."""
 
     # What a subclass declares
 
@@ -41,6 +38,15 @@ class Mechanism(ABC):
     @abstractmethod
     def parts(self) -> tuple[tuple[Any, slice], ...]:
         """For each attribute, as what the aggregator sees it (a channel and a domain), and where its counts are."""
+
+    @property
+    @abstractmethod
+    def answering(self) -> tuple[Fraction, ...]:
+        """For each attribute, the probability that a report speaks of a given value of it."""
+
+    @abstractmethod
+    def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
+        """Return inputs as an array with a user a row, checked, and whether a single user's was given."""
 
     @abstractmethod
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
@@ -75,6 +81,34 @@ class Mechanism(ABC):
         """Return how many reports there are, an entry a value where not every report speaks of every value."""
         return len(reports)
 
+    # What lasts over a user's reports: nothing, unless a subclass says so
+
+    @property
+    def permanent(self) -> "Mechanism | None":
+        """What one report of holds all that is ever told about an unchanged input; None where every report tells more."""
+        return None
+
+    def _again(
+        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, fresh: Sequence[Stream], out: NDArray[Any]
+    ) -> None:
+        """Write a further report of each of the users, who are numbered in ``memory``: all that lasts is drawn from there.
+
+        The rest is drawn from ``fresh``, a stream an attribute.
+        """
+        self._draw(values, Source.of(fresh[0], self._label, len(values)), out)
+
+    def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
+        """Return what a report of the first user in ``memory`` is charged for.
+
+        Each charge names an account and the memo class that is paid for once and for all, or None where every report is paid for.
+        """
+        return [(0, None)]
+
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        """What a charge costs, an entry an account."""
+        return (self.privacy.report,)
+
     # The verbs that need no more than that
 
     def tally(self, reports: Any) -> Tally:
@@ -105,13 +139,13 @@ class Mechanism(ABC):
         """Return a report for each of the checked inputs."""
         source = Source.of(as_stream(rng), self._label, len(values))
         reports = np.empty(len(values), self.report_dtype)
-        values = readonly(values)
-
-        def job(low: int, high: int) -> None:
-            self._randomize(values[low:high], source.skip(low), reports[low:high])
-
-        parallel.ranges(len(values), job)
+        self._draw(values, source, reports)
         return reports
+
+    def _draw(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+        """Randomize with as many threads as there are."""
+        values = readonly(values)
+        parallel.ranges(len(values), lambda low, high: self._randomize(values[low:high], source.skip(low), out[low:high]))
 
     def _counted(self, reports: Any) -> Tally:
         """Return a tally of this object as it is, and reports counted."""

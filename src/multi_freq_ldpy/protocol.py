@@ -1,7 +1,7 @@
 """A protocol: one attribute, its domain size and its budgets; client and aggregator are both its methods."""
 
 from abc import abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -19,9 +19,9 @@ from .randomness import Rng, Source, as_stream
 from .tally import Tally
 
 
-def declared(check: Any) -> Any:
+def declared(check: Any, default: Any = MISSING) -> Any:
     """Declare a field of a protocol by its validator: it is applied in the constructor, and bad values are generated from it."""
-    return field(metadata={"check": check})
+    return field(default=default, metadata={"check": check})
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,29 @@ class Protocol(Mechanism):
 
     # What a subclass may do better
 
+    @property
+    def cells(self) -> int:
+        """The number of frequencies that are estimated: one a value, unless values are grouped."""
+        return self.k
+
+    def cell_of(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return which frequency each value counts for."""
+        return values
+
+    @property
+    def answering(self) -> tuple[Fraction, ...]:
+        """The probability that a report speaks of a given value."""
+        return (Fraction(1),)
+
+    @property
+    def lasting(self) -> Channel:
+        """The channel of what a report contributes on average given all that lasts: what averaging a user's reports comes to.
+
+        Here nothing lasts.
+        """
+        exact: Channel = getattr(self, "moments", self.channel)
+        return exact.averaged()
+
     def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
         """Return the counts of the reports that ``_randomize`` would write; a kernel need not keep them."""
         out = np.empty(len(values), self.report_dtype)
@@ -72,17 +95,22 @@ class Protocol(Mechanism):
         totals: list[NDArray[np.int64]] = []
 
         def job(low: int, high: int) -> None:
-            total = np.zeros(self.k, np.int64)
+            total = np.zeros(1, np.int64)
             for start in range(low, high, step):
                 stop = min(high, start + step)
                 first, last = np.searchsorted(ends, (start, stop - 1), side="right")
                 edges = np.clip(ends[first : last + 1], start, stop)
                 held = edges - np.concatenate(([start], edges[:-1]))
-                total += self._draw_and_count(readonly(np.repeat(np.arange(first, last + 1) - 1, held)), source.skip(start))
+                total = total + self._draw_and_count(readonly(np.repeat(np.arange(first, last + 1) - 1, held)), source.skip(start))
             totals.append(total)
 
         parallel.ranges(n, job)
         return np.asarray(np.sum(totals, axis=0))
+
+    def _simulated(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> tuple[NDArray[np.int64], Any]:
+        """Draw the counts of a tally and how many reports speak of each value, also where nobody reports."""
+        n = nobody + int(counts.sum())
+        return self._simulate(counts, rng, nobody) if n else np.zeros(self.cells, np.int64), n
 
     def _fake(self, kind: str) -> Fake:
         """Return what RS+FD sends in place of a report about this attribute (``kind``: "zero" or "random")."""
@@ -96,7 +124,7 @@ class Protocol(Mechanism):
         ``rng=None`` uses the operating system's randomness, as real collection must. An int, ``SeedSequence`` or ``Generator``
         makes the reports reproducible; the same int gives the same noise at every call, so for several batches pass a ``Stream``.
         """
-        vector, single = _check.values("values", values, self.k)
+        vector, single = self._inputs("values", values)
         reports = self._reports(vector, rng)
         return reports[0] if single else reports
 
@@ -108,12 +136,11 @@ class Protocol(Mechanism):
         """Draw a tally from its exact law, given how many users hold each value; no report is kept in memory."""
         held = _check.histogram("counts", counts, self.k)
         stream = rng if isinstance(rng, np.random.Generator) else as_stream(rng)
-        n = int(held.sum())
-        return Tally(self, self._simulate(held, stream) if n else np.zeros(self.k, np.int64), n)
+        return Tally(self, *self._simulated(held, stream), int(held.sum()))
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
-        return self.channel.variance(*_check.users_and_share(n, f))
+        return self.channel.sampled_variance(self.answering[0], *_check.users_and_share(n, f))
 
     def em(self, reports: Any, iterations: int = 10_000, tol: float = 1e-3) -> Estimate:
         """Return the maximum-likelihood distribution given the reports themselves, which hold more than their counts do.
@@ -127,6 +154,9 @@ class Protocol(Mechanism):
         return Estimate(frequencies, len(every), self.channel, method="em")
 
     # What the verbs share
+
+    def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
+        return _check.values(name, given, self.k)
 
     @property
     def _likelihood_ratio(self) -> float:
@@ -143,20 +173,24 @@ class Protocol(Mechanism):
     @property
     def parts(self) -> tuple[tuple[Any, slice], ...]:
         """The one attribute: this protocol itself, and all counts."""
-        return ((self, slice(0, self.k)),)
+        return ((self, slice(0, self.cells)),)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         """Refuse counts that no reports have."""
-        if counts.shape != (self.k,):
-            raise ValueError(f"counts must have shape ({self.k},), one entry a value, not {counts.shape}")
-        if n.ndim:
+        if counts.shape != (self.cells,):
+            raise ValueError(f"counts must have shape ({self.cells},), one entry a value, not {counts.shape}")
+        if n.ndim and self.answering[0] == 1:
             raise ValueError(f"n must be a number, because every report speaks of every value, not {_check.shown(n)}")
         if self.channel.binary and ((counts < 0) | (counts > n)).any():
             v = int(np.argmax((counts < 0) | (counts > n)))
-            raise ValueError(f"counts[{v}] = {counts[v]} is outside [0, n={n}]")
+            raise ValueError(f"counts[{v}] = {counts[v]} is outside [0, n={n[v] if n.ndim else n}]")
+
+    def _reporters(self, n: NDArray[np.int64]) -> int:
+        """Return how many users made the reports of which so many speak of each value."""
+        return int(n)
 
     def _check_law(self, value: object, size: int) -> int:
         """Return ``value`` checked, if all ``size`` reports can be listed."""
@@ -165,11 +199,8 @@ class Protocol(Mechanism):
         return _check.Integer(0, self.k - 1)("value", value)
 
 
-@dataclass(frozen=True)
-class OneShot(Protocol):
-    """A protocol of one budget, reported once: every further report about the same value costs as much again."""
-
-    epsilon: float = declared(_check.budget)
+class Exact(Protocol):
+    """A protocol whose probabilities are fractions."""
 
     @property
     @abstractmethod
@@ -186,11 +217,18 @@ class OneShot(Protocol):
         """The moments of a report's contributions, with the probabilities as realised."""
         return self.moments.rounded()
 
-    @cached_property
-    def privacy(self) -> Privacy:
-        """What is promised, exactly; never more than ``epsilon``."""
-        return Privacy.one_shot(self.ratio)
-
     @property
     def _likelihood_ratio(self) -> float:
         return float(min(self.ratio, Fraction(10**300)))
+
+
+@dataclass(frozen=True)
+class OneShot(Exact):
+    """A protocol of one budget, reported once: every further report about the same value costs as much again."""
+
+    epsilon: float = declared(_check.budget)
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        """What is promised, exactly; never more than ``epsilon``."""
+        return Privacy.of(self.ratio)

@@ -2,7 +2,7 @@
 
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 KEY_BYTES = 32
 LAST_ADDRESS = 2**63
+CONSECUTIVE: NDArray[np.uint64] = np.empty(0, np.uint64)
 
 _forks = 0  # how many forks lie between this process and the one that imported the package
 _renewing = threading.Lock()
@@ -149,37 +150,65 @@ def _key(seed: Seed) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The randomness of consecutive users for one purpose: what ``_randomize`` draws from."""
+    """The randomness of users for one purpose: what ``_randomize`` draws from.
+
+    Users are numbered ``first``, ``first`` + 1 and so on, or, where ``numbers`` is not empty, as it says.
+    """
 
     key: NDArray[np.uint32]
     first: int
+    numbers: NDArray[np.uint64] = field(default_factory=lambda: CONSECUTIVE)
 
     @classmethod
     def of(cls, stream: Stream, label: bytes, n: int) -> "Source":
         """Take n users from the stream, for the purpose named by ``label``."""
         first = stream.take(n)  # before the key, which a fork renews
-        return cls(np.frombuffer(subkey(stream.key, label), "<u4"), first)
+        return cls.keyed(subkey(stream.key, label), first)
+
+    @classmethod
+    def keyed(cls, key: bytes, first: int = 0) -> "Source":
+        """Return the source of users from number ``first`` on under a key."""
+        return cls(np.frombuffer(key, "<u4"), first)
 
     def skip(self, n: int) -> "Source":
         """Return the source of the users after the first n."""
-        return Source(self.key, self.first + n)
+        return Source(self.key, self.first + n, self.numbers[n:])
+
+    def at(self, users: NDArray[np.int64]) -> "Source":
+        """Return the source of the given users, counted from the first."""
+        return self.classes(users, 1, np.zeros(len(users), np.int64))
+
+    def classes(self, users: NDArray[np.int64], count: int, chosen: NDArray[np.int64]) -> "Source":
+        """Return the source in which each of the given users, counted from the first, owns ``count`` numbers, at the chosen of them."""
+        if len(users) and (self.first + int(users.max()) + 1) * count > LAST_ADDRESS:
+            raise ValueError(f"user {int(users.max())} is too far for {count} classes: use fewer users")
+        numbers = (users.astype(np.uint64) + np.uint64(self.first)) * np.uint64(count) + chosen.astype(np.uint64)
+        return Source(self.key, 0, numbers)
+
+    def users(self, n: int, stride: int) -> tuple[int, NDArray[np.uint64]]:
+        """Return the users' numbers as kernels take them, if users of ``stride`` bytes have addresses: past the last they would repeat."""
+        last = int(self.numbers.max()) + 1 if self.numbers.size else self.first + n
+        if last * stride > LAST_ADDRESS:
+            raise ValueError(f"position {last} of the stream is too far for users of {stride} bytes: use another stream")
+        return self.first, self.numbers
 
     def start(self, n: int, stride: int) -> int:
-        """Return the first user, if n users of ``stride`` bytes each have addresses: past the last they would repeat."""
-        if (self.first + n) * stride > LAST_ADDRESS:
-            raise ValueError(f"position {self.first} of the stream is too far for users of {stride} bytes: use another stream")
-        return self.first
+        """Return the first of consecutive users, likewise."""
+        first, numbers = self.users(n, stride)
+        if numbers.size:
+            raise TypeError("this protocol draws for consecutive users only")
+        return first
 
     def part(self, name: bytes) -> "Source":
         """Return the randomness of the same users for a purpose within this one."""
-        return Source(np.frombuffer(subkey(self.key.tobytes(), name), "<u4"), self.first)
+        return Source(np.frombuffer(subkey(self.key.tobytes(), name), "<u4"), self.first, self.numbers)
 
     def below(self, n: int, m: int) -> NDArray[np.int64]:
         """Return a number for each of n users, exactly uniform in [0, m), m < 2³²."""
         from .kernels import symbols
 
         numbers = np.empty(n, np.int64)
-        symbols.uniform(self.key, self.start(n, 4), m, numbers)
+        symbols.uniform(self.key, *self.users(n, 4), m, numbers)
         return numbers
 
     def words(self, n: int, each: int) -> NDArray[np.uint64]:

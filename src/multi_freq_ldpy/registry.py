@@ -4,6 +4,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from . import _check
+from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
+from .longitudinal.dbitflip import DBitFlipPM
 from .protocols.grr import GRR
 from .protocols.hashing import BLH, OLH
 from .protocols.histogram import SHE
@@ -18,7 +20,9 @@ if TYPE_CHECKING:
     from .solutions.base import Solution
 
 VERSION = 1
-PROTOCOLS: dict[str, type["Protocol"]] = {c.__name__: c for c in (GRR, BLH, OLH, SS, SUE, OUE, THE, SHE)}
+_ONE_SHOT = (GRR, BLH, OLH, SS, SUE, OUE, THE, SHE)
+_MEMOIZED = (LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH, DBitFlipPM)
+PROTOCOLS: dict[str, type["Protocol"]] = {c.__name__: c for c in (*_ONE_SHOT, *_MEMOIZED)}
 SOLUTIONS: dict[str, type["Solution"]] = {c.__name__: c for c in (SPL, SMP, RSFD)}
 
 

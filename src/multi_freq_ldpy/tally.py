@@ -82,7 +82,9 @@ class Tally:
         if not -len(parts) <= (j := _check.Integer(-(2**62), 2**62)("attribute", attribute)) < len(parts):
             raise IndexError(f"attribute must be one of 0, …, {len(parts) - 1}, not {attribute}")
         seen, entries = parts[j]
-        n = self.n if isinstance(self.n, int) else int(self.n[entries][0])
+        n = self.n if isinstance(self.n, int) else self.n[entries]
+        if np.ndim(n) and seen.answering[0] == 1:  # all values of the attribute alike
+            n = int(np.asarray(n)[0])
         return Tally(seen, self.counts[entries], n, self.users)
 
     def __iter__(self) -> Iterator["Tally"]:

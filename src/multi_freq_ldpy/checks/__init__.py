@@ -23,10 +23,13 @@ LAWS: dict[str, Callable[[Any], None]] = {
     "tallies": behaviour.tallies,
     "moments": enumeration.moments,
     "privacy": enumeration.privacy,
+    "lifetime": enumeration.lifetime,
+    "memory": behaviour.memory,
     "fit": statistics.fit,
     "unbiased": statistics.unbiased,
     "variance": statistics.variance,
     "coverage": statistics.coverage,
+    "rounds": statistics.rounds,
     "documented": behaviour.documented,
 }
 

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 
 from .. import _check, parallel, registry, wire
+from ..longitudinal.memoized import Memoized
+from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism
 from ..protocol import Protocol
 from ..protocols.grr import GRR
-from ..randomness import Stream
+from ..randomness import Source, Stream
+from ..solutions.smp import SMP
 from ..tally import Tally
-from .tools import NotApplicable, holds, laws_of, listed, refuses, remade, spread
+from .tools import NotApplicable, holds, laws_of, listed, protocols, refuses, remade, sizes, spread
 
 NO_INTEGER = (-1, 2**70, 0.5, np.nan, "0", None, True, 1j)
 
@@ -70,8 +73,8 @@ def bad_values(subject: Any) -> None:
             refused(wrong, "values")
     else:
         d = len(subject.parts)
-        for j, (_, part) in enumerate(subject.parts):
-            for wrong in (*NO_INTEGER, part.stop - part.start):
+        for j, k in enumerate(sizes(subject)):
+            for wrong in (*NO_INTEGER, k):
                 row: list[Any] = [0] * d
                 row[j] = wrong
                 if wrong is not True:  # NumPy takes it for 1 among integers
@@ -88,6 +91,8 @@ def bad_parameters(subject: Any) -> None:
     if isinstance(subject, Protocol):
         for each in fields(subject):
             for wrong in each.metadata["check"].wrong():
+                if wrong is None and each.default is None:
+                    continue
                 refuses(lambda e=each, w=wrong: remade(subject, **{e.name: w}), each.name, wrong)  # type: ignore[misc]
         return
     for ks in ([], 3, None, "23", [[2, 3]], {2, 3}, 2.0, *([2, wrong] for wrong in _check.domain_size.wrong())):
@@ -174,6 +179,45 @@ def tallies(subject: Any) -> None:
         other = remade(subject, protocols=(replace(first, k=first.k + 1), *rest))
     refuses(lambda: whole + other.tally(other.randomize(spread(other, 5), 1)), "protocols", "another protocol's tally")
     refuses(lambda: other.estimate(whole), "tally", "another protocol's tally")
+
+
+def memory(subject: Any) -> None:
+    """Over time, what lasts is the same in every round, by memo class, for any split of users into calls and any number of threads."""
+    n = 2 * parallel.GRAIN + 5
+    values = spread(subject, n)
+    whole = [panel.report(values) for panel in [Panel(subject, n, 9)] for _ in range(2)]
+    holds(whole[0].dtype == np.empty(0, subject.report_dtype).dtype and subject.tally(whole[0]).users == n, "a panel reports something else")
+    with parallel.using(2):
+        panel = Panel(subject, n, Stream(9))
+        split = [panel.report(values[part], part) for part in np.split(np.arange(n), [1, 700, n - 3])]
+        holds(np.concatenate(split).tobytes() == whole[0].tobytes(), "a split of a round into calls changes the reports")
+        holds(panel.report(values).tobytes() == whole[1].tobytes(), "threads change the reports")
+    if isinstance(subject, SMP):
+        holds(whole[0]["attribute"] == whole[1]["attribute"], "a user's attribute changes")
+    for j, protocol in enumerate(protocols(subject)):
+        if isinstance(protocol, Memoized):
+            _remembers(protocol, Source.keyed(bytes([j]) * 32))
+
+
+def _remembers(protocol: Memoized, memory: Source) -> None:
+    """Values of one memo class have one permanent answer, and another user another; users may be asked in any order."""
+    users = np.arange(200)
+
+    def recalled(value: int, users: Any) -> tuple[Any, Any]:
+        out = np.empty(len(users), protocol.report_dtype)
+        return protocol._remember(np.full(len(users), value), users, memory, out), out
+
+    some = sorted({*range(min(protocol.k, 12)), protocol.k - 1})
+    found = [recalled(value, users) for value in some]
+    classes, answers = np.array([each for each, _ in found]), np.array([out for _, out in found])
+    holds((classes >= 0).all() and max(len(set(each)) for each in classes.T) <= protocol.classes, "more classes than there are")
+    same = classes[:, None] == classes[None, :]
+    equal = (answers[:, None] == answers[None, :]).reshape(*same.shape, -1).all(axis=-1)
+    holds(equal | ~same, "a memo class has two permanent answers")
+    alike = (protocol.cell_of(np.array(some))[:, None] == protocol.cell_of(np.array(some)))[..., None]
+    holds(same | ~alike, "values that are counted as one differ in their memo class")
+    holds(len({out.tobytes() for out in answers[0]}) > 1, "users share their permanent answers")
+    holds(recalled(0, users[::-7])[1].tobytes() == answers[0][::-7].tobytes(), "the order of users changes what they remember")
 
 
 def documented(subject: Mechanism) -> None:

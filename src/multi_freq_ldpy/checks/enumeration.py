@@ -1,13 +1,14 @@
 """Laws in exact arithmetic, over every possible report and every pair of inputs."""
 
 from fractions import Fraction
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from .. import exact, wire
 from ..mechanism import Mechanism
-from .tools import holds, laws_of, sizes
+from .tools import cell, holds, laws_of, protocols, sizes
 
 
 def moments(subject: Mechanism) -> None:
@@ -17,37 +18,63 @@ def moments(subject: Mechanism) -> None:
         holds(sum(law.values()) == 1, f"the law of {record} adds up to {float(sum(law.values()))!r}")
         contributed = subject.contributions(wire.decode(subject, b"".join(law))).astype(np.int64)
         chances = np.array(list(law.values()), object)
-        means, seconds = (chances @ moment / np.array(subject.answering) for moment in (contributed, contributed**2))
-        for (seen, part), v in zip(subject.parts, record, strict=True):
+        means, seconds = chances @ contributed, chances @ contributed**2
+        for each, share, (seen, part), v in zip(protocols(subject), subject.answering, subject.parts, record, strict=True):
             channel = getattr(seen, "moments", seen.channel)
             slack = 0 if isinstance(channel.p, Fraction) else 1e-12
             for u, (mean, second) in enumerate(zip(means[part], seconds[part], strict=True)):
-                expected = (channel.p, channel.p2) if u == v else (channel.q, channel.q2)
-                off = max(abs(mean - expected[0]), abs(second - expected[1]))
+                expected = (channel.p, channel.p2) if u == cell(each, v) else (channel.q, channel.q2)
+                off = max(abs(mean - share * expected[0]), abs(second - share * expected[1]))
                 holds(off <= slack, f"the contribution to {u} of a user with {v}")
             holds(seen.channel == channel.rounded(), "the channel is not the rounded moments")
 
 
 def privacy(subject: Mechanism) -> None:
-    """The largest ratio over all pairs of inputs and all reports is what ``privacy`` says, and within the budget."""
-    said, budget = subject.privacy, getattr(subject, "epsilon", None)
+    """The largest ratio over all pairs of inputs and all reports is what ``privacy`` says, and within the budget.
+
+    Of two rounds, one report comes to the budget; it does not stay far below.
+    """
+    said, first = subject.privacy, getattr(subject, "eps_1", None)
+    budget = first or getattr(subject, "epsilon", None) or getattr(subject, "eps_perm", None)
     if hasattr(subject, "log_law"):  # unbounded reports: on exponents, for the two entries that differ
         box = [(y, z) for y in range(-3, 4) for z in range(-3, 4)]
         exponent = subject.log_law
         loss = max(exponent(y - 1) + exponent(z) - exponent(y) - exponent(z - 1) for y, z in box)
         holds(said.report == loss and loss <= Fraction(budget or 0), f"the loss is {float(loss)!r}")
         return
-    laws = laws_of(subject)
-    holds([law.keys() == laws[0].keys() for law in laws], "some report is possible for one input and not for another")
-    ratio, attribute = largest_ratios([list(law.values()) for law in laws], sizes(subject))
-    for name, found, fraction, loss in (
-        ("", ratio, said.ratio, said.report),
-        (" between inputs that differ in one attribute", attribute, said.ratio_attribute, said.report_attribute),
-    ):
-        holds(fraction is None or fraction == found, f"the ratio{name} is {float(found)!r}")
-        holds(loss == exact.log(found), f"the loss{name} is {exact.log(found)!r}, not {loss!r}")
+    ratio = said_ratio(subject, (said.ratio, said.report), (said.ratio_attribute, said.report_attribute))
     if budget is not None:
         holds(ratio <= exact.exp(Fraction(budget))[0], f"the ratio exceeds e^{budget!r}")
+    if first is not None:
+        holds(exact.log(ratio) > first * (1 - 1e-9), f"one report comes to {exact.log(ratio)!r} only, not to eps_1={first!r}")
+
+
+def lifetime(subject: Mechanism) -> None:
+    """All reports ever made about an unchanged input tell at most what one permanent answer tells: that is gone through likewise.
+
+    Where nothing is remembered, nothing is promised.
+    """
+    said, permanent, budget = subject.privacy, subject.permanent, getattr(subject, "eps_perm", None)
+    if permanent is None:
+        holds(said.lifetime == said.lifetime_attribute == inf and budget is None, f"a lifetime of {said.lifetime!r} is not kept")
+        return
+    claims = (said.ratio_lifetime, said.lifetime), (said.ratio_lifetime_attribute, said.lifetime_attribute)
+    ratio = said_ratio(permanent, *claims)
+    holds(said.report <= said.lifetime and said.report_attribute <= said.lifetime_attribute, "one report costs more than all")
+    if budget is not None:
+        holds(ratio <= exact.exp(Fraction(budget))[0], f"the ratio exceeds e^{budget!r}")
+
+
+def said_ratio(subject: Mechanism, *claims: tuple[Fraction | None, float]) -> Fraction:
+    """Return the largest ratio over all inputs, if it is as claimed: for any two inputs, and for two that differ in one attribute."""
+    laws = laws_of(subject)
+    holds([law.keys() == laws[0].keys() for law in laws], "some report is possible for one input and not for another")
+    ratios = largest_ratios([list(law.values()) for law in laws], sizes(subject))
+    names = ("", " between inputs that differ in one attribute")
+    for name, found, (fraction, loss) in zip(names, ratios, claims, strict=True):
+        holds(fraction is None or fraction == found, f"the ratio{name} is {float(found)!r}")
+        holds(loss == exact.log(found), f"the loss{name} is {exact.log(found)!r}, not {loss!r}")
+    return ratios[0]
 
 
 def largest_ratios(likelihoods: Any, ks: tuple[int, ...]) -> tuple[Fraction, Fraction]:

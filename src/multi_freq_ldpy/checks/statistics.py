@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 
 from .. import intervals
+from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism
 from ..protocol import Protocol
-from ..randomness import Stream
-from .tools import Z, everyone, holds, inputs, laws_of, many, sizes
+from .tools import Z, cell, everyone, holds, inputs, laws_of, many, protocols, sizes
 
 
 def fit(subject: Any) -> None:
@@ -36,11 +36,12 @@ def fit(subject: Any) -> None:
 
 def unbiased(subject: Any) -> None:
     """Counts of users who all hold one value have the channel's means, one by one and all others taken together."""
-    n = many(subject)
     for place in (0, 1, 2):
+        n = many(subject) // (1, 4, 4)[place]
         held = [(0, k // 2, k - 1)[place] for k in sizes(subject)]
         tally = subject.tally(subject.randomize(inputs(subject, np.tile(held, (n, 1))), 20 + place))
-        for part, v in zip(tally, held, strict=True):
+        for part, each, value in zip(tally, protocols(subject), held, strict=True):
+            v = cell(each, value)
             channel, k, answers = part.protocol.channel, len(part.counts), part.n
             own, other = (float(s) for s in channel.spread)
             mean = np.where(np.arange(k) == v, float(channel.p), float(channel.q))
@@ -61,16 +62,20 @@ def variance(subject: Any) -> None:
     ends = np.array([[0] * d, [k - 1 for k in sizes(subject)]])
     group = np.repeat(ends, users // 2, axis=0)
     reports = subject.randomize(inputs(subject, np.tile(group, (groups, 1))), 30)
-    drawn = [subject.tally(reports[i * users : (i + 1) * users]) for i in range(groups)]
+    parts = [reports[i * users : (i + 1) * users] for i in range(groups)]
+    drawn = [(subject._count(part), subject._answers(part)) for part in parts]
     held = [np.bincount(group[:, j], minlength=k) for j, k in enumerate(sizes(subject))]
-    stream = Stream(31)
-    simulated = [subject.simulate(held[0] if isinstance(subject, Protocol) else held, stream) for _ in range(groups)]
-    holds(all(t.users == users for t in simulated), "a simulated tally has another number of users")
+    cells = [np.bincount(each.cell_of(group[:, j]), minlength=each.cells) for j, each in enumerate(protocols(subject))]
+    generator = np.random.default_rng(31)
+    tallies = [subject.simulate(held[0] if isinstance(subject, Protocol) else held, generator) for _ in range(groups)]
+    holds(all(t.users == users for t in tallies), "a simulated tally has another number of users")
+    simulated = [(t.counts, t.n) for t in tallies]
+    holds(np.array_equal(subject.tally(parts[0]).counts, drawn[0][0]), "a tally counts something else")
     for what, found in (("reports", drawn), ("simulate", simulated)):
-        counts = np.array([t.counts for t in found])
-        answers = np.array([np.broadcast_to(t.n, t.counts.shape) for t in found])
+        counts = np.array([each for each, _ in found])
+        answers = np.array([np.broadcast_to(n, each.shape) for each, n in found])
         for j, (seen, part) in enumerate(subject.parts):
-            truth, channel = held[j] / users, seen.channel
+            truth, channel = cells[j] / users, seen.channel
             estimates = channel.estimate(counts[:, part], answers[:, part])
             expected = np.asarray(subject.variance(users, truth))
             expected = expected if isinstance(subject, Protocol) else expected[j]
@@ -81,12 +86,33 @@ def variance(subject: Any) -> None:
             holds(np.abs(ratio - 1)[rough] < Z * (3 / groups) ** 0.5, f"the variance of {what} is off: ratios {ratio[rough]}")
 
 
+def rounds(subject: Any) -> None:
+    """Of two rounds of a panel, the products of what a user contributes have the means that ``lasting`` states."""
+    n = many(subject) // 10
+    values = everyone(subject, lambda k: k - 1, n)
+    panel = Panel(subject, n, 50)
+    first, second = (panel.report(values) for _ in range(2))
+    step = max(1, 2**22 // subject.parts[-1][1].stop)
+    sums = np.zeros((2, subject.parts[-1][1].stop))
+    for i in range(0, n, step):
+        both = subject.contributions(first[i : i + step]).astype(np.float64) * subject.contributions(second[i : i + step])
+        sums += both.sum(axis=0), (both**2).sum(axis=0)
+    answers = np.broadcast_to(subject.tally(first).n, sums[0].shape)
+    means, seconds = sums / answers
+    for each, (seen, part) in zip(protocols(subject), subject.parts, strict=True):
+        own = np.arange(each.cells) == cell(each, each.k - 1)
+        expected = np.where(own, float(seen.lasting.p2), float(seen.lasting.q2))
+        sigma = np.sqrt((seconds[part] - means[part] ** 2 + Z / answers[part]) / answers[part])  # not 0 where nothing rare was seen
+        off = np.abs(means[part] - expected) / sigma
+        holds(off < Z, f"products of two rounds are off by {off.max():.1f} deviations at {off.argmax()}")
+
+
 def coverage(subject: Mechanism) -> None:
     """Intervals of 95 % cover at least 94 % of the time, and no more than 96 % where counts are large."""
     users, times = 4000, 4000
-    n = round(users * subject.answering)
     generator = np.random.default_rng(40)
-    for channel in {seen.channel: None for seen, _ in subject.parts}:
+    for share, channel in {(share, seen.channel): None for share, (seen, _) in zip(subject.answering, subject.parts, strict=True)}:
+        n = round(users * share)
         for f in (0.0, 0.1, 0.5):
             # How many of those who answer hold the value, then what is counted of them
             own = generator.hypergeometric(round(users * f), users - round(users * f), n, size=times)

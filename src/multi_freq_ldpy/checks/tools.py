@@ -39,9 +39,19 @@ def refuses(call: Callable[[], object], name: str, shown: object) -> None:
         raise AssertionError(f"{name}={shown!r} is accepted")
 
 
+def protocols(subject: Mechanism) -> tuple[Protocol, ...]:
+    """Return the protocol of each attribute."""
+    return getattr(subject, "protocols", (subject,))
+
+
 def sizes(subject: Mechanism) -> tuple[int, ...]:
     """Return the domain size of each attribute."""
-    return tuple(part.stop - part.start for _, part in subject.parts)
+    return tuple(each.k for each in protocols(subject))
+
+
+def cell(protocol: Protocol, value: int) -> int:
+    """Return which of the estimated frequencies a value counts for."""
+    return int(protocol.cell_of(np.array([value]))[0])
 
 
 def inputs(subject: Mechanism, records: Any) -> Any:

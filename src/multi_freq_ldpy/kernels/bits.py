@@ -8,7 +8,7 @@ probability frac(2¹⁶·P_b), which is compared lazily, 64 bits at a time. Toge
 import numpy as np
 from numba import uint8, uint64
 
-from .chacha import buffers, read, read_on
+from .chacha import address_of, buffers, read_on, read_users
 from .jit import inline, jit
 
 ONES = np.array([bin(b).count("1") for b in range(256)], np.uint8)
@@ -47,8 +47,8 @@ def last_byte(k: int) -> np.uint8:
 
 
 @jit
-def fill_rows(key, address, stride, words, owned, fractions, last, spare, rows):
-    """Draw all bits of consecutive users' rows, each from the ``words`` (uint16) at its own; ``last`` masks the last byte."""
+def fill_rows(key, first, numbers, low, stride, words, owned, fractions, last, spare, rows):
+    """Draw all bits of the rows of users from ``low`` on, each from the ``words`` (uint16) at its own; ``last`` masks the last byte."""
     for i in range(rows.shape[0]):
         start = i * stride // 2
         for c in range(rows.shape[1]):
@@ -56,17 +56,21 @@ def fill_rows(key, address, stride, words, owned, fractions, last, spare, rows):
             if word < owned.size:
                 rows[i, c] = owned[word]
             else:
-                rows[i, c] = leftover(key, address + uint64(i * stride + 2 * c), fractions, spare)
+                rows[i, c] = leftover(key, address_of(first, numbers, low + i, stride) + uint64(2 * c), fractions, spare)
         rows[i, rows.shape[1] - 1] &= last
 
 
 @jit
-def own_bits(key, address, stride, words, p, spare, own):
-    """Draw consecutive users' own bits with probability p/2⁶⁴, reading on where a 16-bit word equals the first digits of p."""
+def own_bits(key, first, numbers, low, stride, place, words, p, spare, own):
+    """Draw the own bits of users from ``low`` on with probability p/2⁶⁴, from the 16-bit word at byte ``place`` of each.
+
+    Where that word equals the first digits of p, more are read.
+    """
     for i in range(own.size):
-        drawn, threshold = uint64(words[i * stride // 2]), p >> uint64(48)
+        drawn, threshold = uint64(words[(i * stride + place) // 2]), p >> uint64(48)
         if drawn == threshold:
-            drawn, threshold = read_on(key, address + uint64(i * stride), 0, spare) >> uint64(16), p & uint64(0xFFFFFFFFFFFF)
+            further = address_of(first, numbers, low + i, stride) + uint64(place)
+            drawn, threshold = read_on(key, further, 0, spare) >> uint64(16), p & uint64(0xFFFFFFFFFFFF)
         own[i] = drawn < threshold
 
 
@@ -78,8 +82,8 @@ def write_bit(rows, i, position, bit):
 
 
 @jit
-def randomize(key, first, values, last, p, owned, fractions, out):
-    """Randomize users ``first``, ``first`` + 1, …; a user owns two bytes for each byte of the row and two for the own bit.
+def randomize(key, first, numbers, values, last, p, owned, fractions, out):
+    """Randomize the row of each user (see ``read_users``), who owns two bytes for each byte of the row and two for the own bit.
 
     A negative value stands for nobody's: no bit is the own one.
     """
@@ -89,13 +93,33 @@ def randomize(key, first, values, last, p, owned, fractions, out):
     own = np.empty(users, np.uint8)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
-        address = (uint64(first) + uint64(low)) * uint64(stride)
-        words = buffer.view(np.uint16)[read(key, address, (high - low) * stride, buffer) // 2 :]
-        fill_rows(key, address, stride, words, owned, fractions, last, spare, out[low:high])
-        own_bits(key, address + uint64(2 * width), stride, words[width:], p, spare, own[: high - low])
+        words = buffer.view(np.uint16)[read_users(key, first, numbers, low, high, stride, buffer) // 2 :]
+        fill_rows(key, first, numbers, low, stride, words, owned, fractions, last, spare, out[low:high])
+        own_bits(key, first, numbers, low, stride, 2 * width, words, p, spare, own[: high - low])
         for i in range(low, high):
             if values[i] >= 0:
                 write_bit(out, i, values[i], own[i - low])
+
+
+@jit
+def again(key, first, rows, last, half, owned, fractions, out):
+    """Send every bit of the ``rows`` of users ``first``, ``first`` + 1, … through a second round.
+
+    A bit b becomes n ⊕ (b ∧ u), n being 1 with probability q. With u = 1 that flips it with probability q; with a uniform u (``half``)
+    a 0 becomes 1 with probability q and a 1 with probability 1/2. A user owns two bytes for each byte of the row, and one for its u.
+    """
+    width = out.shape[1]
+    stride = 2 * width + (width + 1) // 2 * 2 * np.int64(half)
+    users, buffer, spare = buffers(stride)
+    nobody = np.empty(0, np.uint64)
+    for low in range(0, out.shape[0], users):
+        high = min(out.shape[0], low + users)
+        start = read_users(key, first, nobody, low, high, stride, buffer)
+        words, uniform = buffer.view(np.uint16)[start // 2 :], buffer.view(np.uint8)[start + 2 * width :]
+        fill_rows(key, first, nobody, low, stride, words, owned, fractions, last, spare, out[low:high])
+        for i in range(low, high):
+            for c in range(width):
+                out[i, c] ^= rows[i, c] & uniform[(i - low) * stride + c] if half else rows[i, c]
 
 
 @jit

@@ -71,10 +71,9 @@ def _permute(typing_context: Any, state: Any, out: Any) -> Any:
 
 
 @jit
-def fill(key, nonce, block, out):
-    """Write the key stream from ``block`` on into ``out`` (uint32, a multiple of FILL bytes)."""
+def keyed(key, nonce):
+    """Return the state of LANES blocks, but for their numbers."""
     state = np.empty((16, LANES), np.uint32)
-    mixed = np.empty((16, LANES), np.uint32)
     for lane in range(LANES):
         state[0, lane] = uint32(0x61707865)
         state[1, lane] = uint32(0x3320646E)
@@ -84,6 +83,13 @@ def fill(key, nonce, block, out):
             state[4 + i, lane] = key[i]
         state[14, lane] = uint32(nonce)
         state[15, lane] = uint32(uint64(nonce) >> uint64(32))
+    return state
+
+
+@jit
+def fill(key, nonce, block, out):
+    """Write the key stream from ``block`` on into ``out`` (uint32, a multiple of FILL bytes)."""
+    state, mixed = keyed(key, nonce), np.empty((16, LANES), np.uint32)
     for first in range(0, out.size // 16, LANES):
         for lane in range(LANES):
             counter = uint64(block) + uint64(first) + uint64(lane)
@@ -102,6 +108,55 @@ def read(key, address, size, buffer):
     words = (uint64(size) + skipped + uint64(FILL - 1)) // uint64(FILL) * uint64(FILL // 8)
     fill(key, uint64(0), uint64(address) >> uint64(6), buffer[: np.int64(words)].view(np.uint32))
     return np.int64(skipped)
+
+
+@jit
+def gather(key, numbers, stride, buffer):
+    """Put the ``stride`` bytes (an even number) of each of the numbered users side by side into ``buffer`` (uint64).
+
+    Blocks of LANES users are computed side by side, as those of one user would be.
+    """
+    state, mixed = keyed(key, uint64(0)), np.empty((16, LANES), np.uint32)
+    pieces = buffer.view(np.uint16)
+    start, size = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
+    lane, done = 0, 0
+    for i in range(numbers.size):
+        address = numbers[i] * uint64(stride)
+        missing = np.int64(stride)
+        while missing > 0:
+            block, skipped = address >> uint64(6), np.int64(address & uint64(63))
+            state[12, lane], state[13, lane] = uint32(block), uint32(block >> uint64(32))
+            start[lane], size[lane] = skipped // 2, min(missing, np.int64(64) - skipped) // 2
+            address += uint64(2 * size[lane])
+            missing -= 2 * size[lane]
+            lane += 1
+            if lane == LANES or (missing == 0 and i == numbers.size - 1):
+                _permute(state, mixed)
+                for each in range(lane):
+                    for piece in range(start[each], start[each] + size[each]):
+                        pieces[done] = (mixed[piece >> 1, each] >> uint32(16 * (piece & 1))) & uint32(0xFFFF)
+                        done += 1
+                lane = 0
+
+
+@jit
+def read_users(key, first, numbers, low, high, stride, buffer):
+    """Put the bytes of users ``low`` to ``high`` side by side into ``buffer`` and return where they start.
+
+    Users have the numbers ``first``, ``first`` + 1 and so on, or those listed in ``numbers`` if that is not empty.
+    """
+    if numbers.size == 0:
+        return read(key, (uint64(first) + uint64(low)) * uint64(stride), (high - low) * stride, buffer)
+    gather(key, numbers[low:high], stride, buffer)
+    return np.int64(0)
+
+
+@jit
+def address_of(first, numbers, i, stride):
+    """Return where the bytes of user i are in the main stream."""
+    if numbers.size == 0:
+        return (uint64(first) + uint64(i)) * uint64(stride)
+    return numbers[i] * uint64(stride)
 
 
 @jit

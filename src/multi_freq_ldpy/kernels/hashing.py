@@ -7,7 +7,7 @@ residues, and going from x to x + 1 adds a modulo P: counting needs no hashing a
 import numpy as np
 from numba import uint64
 
-from .chacha import buffers, read, read_on
+from .chacha import address_of, buffers, read, read_on, read_users
 from .jit import jit
 from .symbols import offset
 
@@ -20,6 +20,36 @@ def bucket(x, seed, prime, g):
     """Return the bucket of x; a·x + s and g·residue stay below 2⁶⁴ because P < 2³²."""
     residue = ((uint64(1) + seed // prime) * uint64(x) + seed % prime) % prime
     return g * residue // prime
+
+
+@jit
+def seed_of(word, key, address, family, rejected, spare):
+    """Return a seed uniform among the ``family``, from a word, or from those read on at ``address`` where it has to be rejected."""
+    index = 0
+    while word < rejected:
+        word = read_on(key, address, index, spare)
+        index += 1
+    return word % family
+
+
+@jit
+def seeds(key, first, numbers, prime, out):
+    """Draw a seed for each user (see ``read_users``), who owns eight bytes of the main stream."""
+    family = prime * (prime - uint64(1))
+    rejected = (uint64(0) - family) % family
+    users, buffer, spare = buffers(8)
+    for low in range(0, out.size, users):
+        high = min(out.size, low + users)
+        words = buffer[read_users(key, first, numbers, low, high, 8, buffer) // 8 :]
+        for i in range(low, high):
+            out[i] = seed_of(words[i - low], key, address_of(first, numbers, i, 8), family, rejected, spare)
+
+
+@jit
+def buckets(values, seeds, prime, g, out):
+    """Write the bucket of each value under its user's hash function."""
+    for i in range(out.size):
+        out[i] = bucket(values[i], seeds[i], prime, g)
 
 
 @jit
@@ -37,12 +67,7 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
         address = (uint64(first) + uint64(low)) * uint64(STRIDE)
         words = buffer[read(key, address, (high - low) * STRIDE, buffer) // 8 :]
         for i in range(low, high):
-            word = words[2 * (i - low)]
-            index = 0
-            while word < rejected:
-                word = read_on(key, address + uint64(STRIDE * (i - low)), index, spare)
-                index += 1
-            seed = word % family
+            seed = seed_of(words[2 * (i - low)], key, address + uint64(STRIDE * (i - low)), family, rejected, spare)
             seeds[i] = seed
             word = words[2 * (i - low) + 1]
             if values[i] < 0:

@@ -8,7 +8,7 @@ import numpy as np
 from numba import uint32, uint64
 
 from .bits import ONES, count, fill_rows, own_bits, write_bit
-from .chacha import buffers, read, read_on
+from .chacha import address_of, buffers, read_on, read_users
 from .jit import jit
 from .symbols import below
 
@@ -16,8 +16,8 @@ BLOCK = 256  # reports that exist at a time while they are drawn and counted
 
 
 @jit
-def randomize(key, first, values, k, last, w, p, owned, fractions, corrections, out):
-    """Randomize users ``first``, ``first`` + 1 and so on.
+def randomize(key, first, numbers, values, k, last, w, p, owned, fractions, corrections, out):
+    """Draw the set of each user (see ``read_users``); a negative value stands for nobody's, and the set is uniform.
 
     A user owns two bytes for each byte of the row, two for the own bit, and four for each of ``corrections`` uniform draws,
     rounded up to a multiple of four; more corrections read on.
@@ -30,14 +30,15 @@ def randomize(key, first, values, k, last, w, p, owned, fractions, corrections, 
     rejected = uint64(2**32 % k)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
-        address = (uint64(first) + uint64(low)) * uint64(stride)
-        start = read(key, address, (high - low) * stride, buffer)
+        start = read_users(key, first, numbers, low, high, stride, buffer)
         words, uniform = buffer.view(np.uint16)[start // 2 :], buffer.view(np.uint32)[(start + head) // 4 :]
-        fill_rows(key, address, stride, words, owned, fractions, last, spare, out[low:high])
-        own_bits(key, address + uint64(2 * width), stride, words[width:], p, spare, own[: high - low])
+        fill_rows(key, first, numbers, low, stride, words, owned, fractions, last, spare, out[low:high])
+        own_bits(key, first, numbers, low, stride, 2 * width, words, p, spare, own[: high - low])
         for i in range(low, high):
-            write_bit(out, i, values[i], 0)
-            missing = w - np.int64(own[i - low])
+            missing = np.int64(w)
+            if values[i] >= 0:
+                write_bit(out, i, values[i], 0)
+                missing -= np.int64(own[i - low])
             for c in range(width):
                 missing -= np.int64(ONES[out[i, c]])
             used = 0
@@ -45,7 +46,7 @@ def randomize(key, first, values, k, last, w, p, owned, fractions, corrections, 
                 if used < corrections:
                     word = uniform[(i - low) * stride // 4 + used]
                 else:
-                    further = address + uint64((i - low) * stride + head)
+                    further = address_of(first, numbers, i, stride) + uint64(head)
                     word = uint32(read_on(key, further, used - corrections, spare) >> uint64(32))
                 used += 1
                 x = below(word, k, rejected)
@@ -58,14 +59,15 @@ def randomize(key, first, values, k, last, w, p, owned, fractions, corrections, 
                 elif missing < 0 and present:
                     write_bit(out, i, x, 0)
                     missing += 1
-            write_bit(out, i, values[i], own[i - low])
+            if values[i] >= 0:
+                write_bit(out, i, values[i], own[i - low])
 
 
 @jit
-def draw_and_count(key, first, values, k, last, w, p, owned, fractions, corrections, rows, counts):
+def draw_and_count(key, first, numbers, values, k, last, w, p, owned, fractions, corrections, rows, counts):
     """Add up what ``randomize`` would write, a few ``rows`` at a time."""
     for low in range(0, values.size, BLOCK):
         part = values[low : low + BLOCK]
         block = rows[: part.size]
-        randomize(key, first + low, part, k, last, w, p, owned, fractions, corrections, block)
+        randomize(key, first + low, numbers, part, k, last, w, p, owned, fractions, corrections, block)
         count(block, counts)

@@ -8,7 +8,7 @@ drawn by multiplying and rejecting.
 import numpy as np
 from numba import uint64
 
-from .chacha import buffers, read, read_on
+from .chacha import address_of, buffers, read_on, read_users
 from .jit import jit
 
 
@@ -39,34 +39,32 @@ def below(word, k, rejected):
 
 
 @jit
-def uniform(key, first, m, out):
-    """Draw a uniform number below m for users ``first``, ``first`` + 1, …; a user owns four bytes of the main stream."""
+def uniform(key, first, numbers, m, out):
+    """Draw a uniform number below m for each user (see ``read_users``), who owns four bytes of the main stream."""
     users, buffer, spare = buffers(4)
     rejected = uint64(2**32 % m)
     for low in range(0, out.size, users):
         high = min(out.size, low + users)
-        address = (uint64(first) + uint64(low)) * uint64(4)
-        words = buffer.view(np.uint32)[read(key, address, (high - low) * 4, buffer) // 4 :]
+        words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
         for i in range(low, high):
             number = below(words[i - low], m, rejected)
             index = 0
             while number == m:
-                number = below(read_on(key, address + uint64(4 * (i - low)), index, spare) >> uint64(32), m, rejected)
+                number = below(read_on(key, address_of(first, numbers, i, 4), index, spare) >> uint64(32), m, rejected)
                 index += 1
             out[i] = number
 
 
 @jit
-def randomize(key, first, values, m, t, q, out):
-    """Randomize the symbols of users ``first``, ``first`` + 1, …; a user owns four bytes of the main stream."""
+def randomize(key, first, numbers, values, m, t, q, out):
+    """Randomize the symbol of each user (see ``read_users``), who owns four bytes of the main stream."""
     users, buffer, spare = buffers(4)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
-        address = (uint64(first) + uint64(low)) * uint64(4)
-        words = buffer.view(np.uint32)[read(key, address, (high - low) * 4, buffer) // 4 :]
+        words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
         for i in range(low, high):
             word = uint64(words[i - low]) << uint64(32)
             if not settled(word, t, q):
-                word |= read_on(key, address + uint64(4 * (i - low)), 0, spare) >> uint64(32)
+                word |= read_on(key, address_of(first, numbers, i, 4), 0, spare) >> uint64(32)
             symbol = uint64(values[i]) + offset(word, t, q)
             out[i] = symbol - m if symbol >= m else symbol

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .. import _check, exact
 from ..channel import Channel
 from ..fakes import Fake
-from ..protocol import OneShot
+from ..protocol import Exact, OneShot
 from ..randomness import Rng, Source, as_generator
 
 
@@ -19,7 +19,49 @@ def symbol_dtype(m: int) -> np.dtype[Any]:
     return np.dtype(np.min_scalar_type(m - 1)).newbyteorder("<")
 
 
-class GRR(OneShot):
+class Symbols(Exact):
+    """Base of the protocols whose report is a value of the domain."""
+
+    @cached_property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer type."""
+        return symbol_dtype(self.k)
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest ratio of probabilities of a report between two values, exactly."""
+        return Fraction(self.moments.p) / Fraction(self.moments.q)
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        return reports >= self.k
+
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return 1 for the reported value and 0 for the others, shape (n, k)."""
+        return np.asarray(reports[:, np.newaxis] == np.arange(self.k), np.uint8)
+
+    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+        return np.bincount(reports, minlength=self.k)
+
+    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+        super()._check_counts(counts, n, users)
+        if _check.total(counts) != n:
+            raise ValueError(f"counts must add up to n={n}, one report a user, not to {_check.total(counts)}")
+
+    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
+        # With probability p − q the own value for certain, otherwise one of all k alike
+        generator = as_generator(rng)
+        kept = generator.binomial(counts, self.moments.slope)
+        return kept + generator.multinomial(int((counts - kept).sum()), np.full(self.k, 1 / self.k))
+
+    def law(self, value: int) -> dict[bytes, Fraction]:
+        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        value = self._check_law(value, self.k)
+        own, other = Fraction(self.moments.p), Fraction(self.moments.q)
+        reports = np.arange(self.k, dtype=self.report_dtype)
+        return {report.tobytes(): own if report == value else other for report in reports}
+
+
+class GRR(Symbols, OneShot):
     """Generalized randomized response: a report is a value, the user's own or one of the others.
 
     p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1). The smallest report and the least work; choose it for small domains, k < 3e^ε + 2, where
@@ -45,50 +87,12 @@ class GRR(OneShot):
         own, other = (Fraction(w, exact.WORD) for w in self.weights)
         return Channel(own, other, own_other=Fraction(0), others=Fraction(0))
 
-    @property
-    def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
-        return Fraction(*self.weights)
-
-    @cached_property
-    def report_dtype(self) -> np.dtype[Any]:
-        """The smallest unsigned integer type."""
-        return symbol_dtype(self.k)
-
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import symbols
 
         own, other = map(np.uint64, self.weights)
-        symbols.randomize(source.key, source.start(len(values), 4), values, np.uint64(self.k), own, other, out)
-
-    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        return reports >= self.k
-
-    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return 1 for the reported value and 0 for the others, shape (n, k)."""
-        return np.asarray(reports[:, np.newaxis] == np.arange(self.k), np.uint8)
-
-    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        return np.bincount(reports, minlength=self.k)
-
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
-        super()._check_counts(counts, n, users)
-        if _check.total(counts) != n:
-            raise ValueError(f"counts must add up to n={n}, one report a user, not to {_check.total(counts)}")
-
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
-        # With probability p − q the own value for certain, otherwise one of all k alike
-        generator = as_generator(rng)
-        kept = generator.binomial(counts, float(self.moments.p - self.moments.q))
-        return kept + generator.multinomial(int((counts - kept).sum()), np.full(self.k, 1 / self.k))
+        symbols.randomize(source.key, *source.users(len(values), 4), values, np.uint64(self.k), own, other, out)
 
     def _fake(self, kind: str) -> Fake:
         low = self.k * Fraction(self.weights[1], exact.WORD)
         return Fake.of_uniform_value(self, low, low)
-
-    def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
-        value = self._check_law(value, self.k)
-        own, other = (Fraction(w, exact.WORD) for w in self.weights)
-        reports = np.arange(self.k, dtype=self.report_dtype)
-        return {report.tobytes(): own if report == value else other for report in reports}

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check, exact
 from ..channel import Channel
 from ..fakes import Fake
-from ..protocol import OneShot
+from ..protocol import Exact, OneShot
 from ..randomness import Source
 from .grr import symbol_dtype
 
@@ -97,8 +97,8 @@ def best_range(prime: int, excess: Fraction) -> int:
     return best[1]
 
 
-class LocalHashing(OneShot):
-    """Base of the local hashing protocols: a seed and a randomized symbol out of g.
+class Hashing(Exact):
+    """Base of the protocols that hash: a report is a seed, and a symbol out of g that is likelier to be the value's own.
 
     P is the least prime ≥ k. The seed is uniform in [0, P(P − 1)), a = 1 + seed div P, s = seed mod P, and the bucket of x is
     ⌊g·((a·x + s) mod P)/P⌋. The probability γ that two values collide is exact: no assumption of an ideal hash.
@@ -109,59 +109,39 @@ class LocalHashing(OneShot):
     def g(self) -> int:
         """The number of symbols."""
 
+    @property
+    @abstractmethod
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The probabilities of the own and of each other symbol."""
+
     @cached_property
     def prime(self) -> int:
         """The modulus of the hash functions."""
         return next_prime(self.k)
 
     @cached_property
-    def weights(self) -> tuple[int, int]:
-        """The probabilities of the own and of each other symbol, times 2⁶⁴."""
-        return exact.symbol_weights(self.g, self.epsilon, self.k)
-
-    @cached_property
     def moments(self) -> Channel:
         """The channel in exact fractions; ``others`` is a mean over values, because three values do not hash independently."""
-        own, other = (Fraction(w, exact.WORD) for w in self.weights)
+        own, other = self.chances
         pair, triple = (colliding(self.prime, self.g, together) for together in (2, 3))
         return Channel(own, other + pair * (own - other), own_other=pair * own, others=pair * other + triple * (own - other))
 
     @property
     def ratio(self) -> Fraction:
         """The largest ratio of probabilities of a report between two values, exactly."""
-        return Fraction(*self.weights)
+        own, other = self.chances
+        return own / other
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
         """A seed and a symbol, each in the smallest unsigned integer type."""
         return np.dtype([("seed", symbol_dtype(self.prime * (self.prime - 1))), ("symbol", symbol_dtype(self.g))])
 
-    def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
-        """Return what the kernels draw from."""
-        from ..kernels import hashing
-
-        first = source.start(len(values), hashing.STRIDE)
-        return source.key, first, values, *(np.uint64(x) for x in (self.prime, self.g, *self.weights))
-
     def _lanes(self) -> NDArray[Any]:
         """Return space to count in, of the smallest type that holds two residues."""
         from ..kernels import hashing
 
         return np.empty((4, hashing.LANES), np.min_scalar_type(2 * self.prime))
-
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import hashing
-
-        seeds, symbols = np.empty((2, len(values)), np.uint64)
-        hashing.randomize(*self._arguments(values, source), seeds, symbols)
-        out["seed"], out["symbol"] = seeds, symbols
-
-    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
-        from ..kernels import hashing
-
-        counts = np.zeros(self.k, np.int64)
-        hashing.draw_and_count(*self._arguments(values, source), self._lanes(), counts)
-        return counts
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return (reports["seed"] >= self.prime * (self.prime - 1)) | (reports["symbol"] >= self.g)
@@ -187,21 +167,57 @@ class LocalHashing(OneShot):
         if not max(0, fewest) * int(n) <= _check.total(counts) <= most * int(n):
             raise ValueError(f"counts add up to {_check.total(counts)}, which n={n} reports of {self!r} cannot")
 
-    def _fake(self, kind: str) -> Fake:
-        low, pair = self.g * Fraction(self.weights[1], exact.WORD), colliding(self.prime, self.g)
-        reports = self.prime * (self.prime - 1) * self.g
-        return Fake(Fraction(1, self.g), pair / self.g, (low, low), lambda: dict.fromkeys(self.law(0), Fraction(1, reports)))
-
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact probability."""
         functions = self.prime * (self.prime - 1)
         value = self._check_law(value, functions * self.g)
-        own, other = (Fraction(w, exact.WORD * functions) for w in self.weights)
+        own, other = (chance / functions for chance in self.chances)
         reports = np.zeros(functions * self.g, self.report_dtype)
         reports["seed"] = np.repeat(np.arange(functions), self.g)
         reports["symbol"] = np.tile(np.arange(self.g), functions)
         supported = self.contributions(reports)[:, value]
         return {report.tobytes(): own if held else other for report, held in zip(reports, supported, strict=True)}
+
+
+class LocalHashing(Hashing, OneShot):
+    """Base of the local hashing protocols of one round."""
+
+    @cached_property
+    def weights(self) -> tuple[int, int]:
+        """The probabilities of the own and of each other symbol, times 2⁶⁴."""
+        return exact.symbol_weights(self.g, self.epsilon, self.k)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The probabilities of the own and of each other symbol."""
+        own, other = self.weights
+        return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
+
+    def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
+        """Return what the kernels draw from."""
+        from ..kernels import hashing
+
+        first = source.start(len(values), hashing.STRIDE)
+        return source.key, first, values, *(np.uint64(x) for x in (self.prime, self.g, *self.weights))
+
+    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+        from ..kernels import hashing
+
+        seeds, symbols = np.empty((2, len(values)), np.uint64)
+        hashing.randomize(*self._arguments(values, source), seeds, symbols)
+        out["seed"], out["symbol"] = seeds, symbols
+
+    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+        from ..kernels import hashing
+
+        counts = np.zeros(self.k, np.int64)
+        hashing.draw_and_count(*self._arguments(values, source), self._lanes(), counts)
+        return counts
+
+    def _fake(self, kind: str) -> Fake:
+        low, pair = self.g * Fraction(self.weights[1], exact.WORD), colliding(self.prime, self.g)
+        reports = self.prime * (self.prime - 1) * self.g
+        return Fake(Fraction(1, self.g), pair / self.g, (low, low), lambda: dict.fromkeys(self.law(0), Fraction(1, reports)))
 
 
 class BLH(LocalHashing):

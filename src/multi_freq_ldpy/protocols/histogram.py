@@ -99,7 +99,7 @@ class SHE(OneShot):
     @cached_property
     def privacy(self) -> Privacy:
         """Two entries change by one each, which costs s each: the loss is 2s."""
-        return Privacy.one_shot(2 * self.weight / UNIT)
+        return Privacy.of(2 * self.weight / UNIT)
 
     @property
     def ratio(self) -> Fraction:

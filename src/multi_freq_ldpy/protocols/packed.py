@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..protocol import OneShot
+from ..protocol import Exact
 
 
 def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
@@ -14,7 +14,7 @@ def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
     return np.unpackbits(reports, axis=1, count=k, bitorder="little")
 
 
-class PackedBits(OneShot):
+class PackedBits(Exact):
     """Base of the protocols whose report supports a set of values: k bits in ⌈k/8⌉ bytes, little bit order, zero padding."""
 
     @cached_property

@@ -12,11 +12,29 @@ from numpy.typing import NDArray
 from .. import _check, exact
 from ..channel import Channel
 from ..fakes import Fake
+from ..protocol import OneShot
 from ..randomness import Source
 from .packed import PackedBits
 
 
-class SS(PackedBits):
+def filling(k: int, omega: int) -> tuple[Any, ...]:
+    """Return the table for the values of a set of ω besides the own one, which mostly holds too few, and how many corrections to expect."""
+    from ..kernels import bits
+
+    fewer = min(omega, 2 * isqrt(omega) + 1)
+    return *bits.table(exact.WORD * (omega - fewer) // k), 2 * fewer + 4
+
+
+def drawing(values: NDArray[np.int64], source: Source, k: int, omega: int, own: int, table: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what the kernels draw sets of ω out of k from; ``own`` is the probability of the own value, times 2⁶⁴."""
+    from ..kernels import bits
+
+    owned, fractions, corrections = table
+    users = source.users(len(values), 2 * ((k + 7) // 8) + 5 + 4 * corrections)
+    return source.key, *users, values, k, bits.last_byte(k), omega, np.uint64(own), owned, fractions, corrections
+
+
+class SS(PackedBits, OneShot):
     """Subset selection: a report is a set of ω of the k values, likelier if it holds the user's own.
 
     p = ωe^ε/(ωe^ε + k − ω), q = ω(e^ε(ω − 1) + k − ω)/((k − 1)(ωe^ε + k − ω)). No ε-LDP protocol with a linear estimator has less variance;
@@ -63,21 +81,11 @@ class SS(PackedBits):
         return Fraction(self.weight * (self.k - self.omega), (exact.WORD - self.weight) * self.omega)
 
     @cached_property
-    def _draw(self) -> tuple[Any, ...]:
-        """The table for the other values, which mostly holds too few, and how many corrections to provide for."""
-        from ..kernels import bits
-
-        fewer = min(self.omega, 2 * isqrt(self.omega) + 1)
-        return *bits.table(exact.WORD * (self.omega - fewer) // self.k), 2 * fewer + 4
+    def _table(self) -> tuple[Any, ...]:
+        return filling(self.k, self.omega)
 
     def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
-        """Return what the kernels draw from."""
-        from ..kernels import bits
-
-        owned, fractions, corrections = self._draw
-        first = source.start(len(values), 2 * self.report_bytes + 5 + 4 * corrections)
-        last, own = bits.last_byte(self.k), np.uint64(self.weight)
-        return source.key, first, values, self.k, last, self.omega, own, owned, fractions, corrections
+        return drawing(values, source, self.k, self.omega, self.weight, self._table)
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import subsets

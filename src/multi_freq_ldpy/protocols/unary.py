@@ -11,12 +11,43 @@ from numpy.typing import NDArray
 from .. import exact
 from ..channel import Channel
 from ..fakes import Fake
+from ..protocol import OneShot
 from ..randomness import Rng, Source, as_generator
 from .packed import PackedBits
 
 
-class UnaryEncoding(PackedBits):
-    """Base of the unary encodings: the own bit is 1 with probability p, every other with probability q, all independent."""
+class Unary(PackedBits):
+    """Base of the protocols whose bits are independent: the own bit is 1 with probability p, every other with probability q."""
+
+    @property
+    def ratio(self) -> Fraction:
+        """The largest ratio of probabilities of a report between two values, exactly."""
+        p, q = self.moments.p, self.moments.q
+        return Fraction(p * (1 - q) / (q * (1 - p)))
+
+    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
+        generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
+        return np.asarray(generator.binomial(counts, p) + generator.binomial(nobody + counts.sum() - counts, q))
+
+    def _law(self, value: int, own: Fraction) -> dict[bytes, Fraction]:
+        """Return the law of a row whose bit at ``value`` is 1 with probability ``own``, the others with q."""
+        q, k = Fraction(self.moments.q), self.k
+        others = [q**ones * (1 - q) ** (k - 1 - ones) for ones in range(k)]
+        zero, one = [[chance * other for other in others] for chance in (1 - own, own)]
+        law = {}
+        for number in range(2**k):
+            ones, bit = number.bit_count(), number >> value & 1
+            law[number.to_bytes(self.report_bytes, "little")] = one[ones - 1] if bit else zero[ones]
+        return law
+
+    def law(self, value: int) -> dict[bytes, Fraction]:
+        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        value = self._check_law(value, 2 ** min(self.k, 64))
+        return self._law(value, Fraction(self.moments.p))
+
+
+class UnaryEncoding(Unary, OneShot):
+    """Base of the unary encodings of one round."""
 
     @abstractmethod
     def _probabilities(self) -> tuple[Fraction, Fraction]:
@@ -33,12 +64,6 @@ class UnaryEncoding(PackedBits):
         p, q = (Fraction(w, exact.WORD) for w in self.weights)
         return Channel(p, q, own_other=p * q, others=q * q)
 
-    @property
-    def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
-        p, q = self.moments.p, self.moments.q
-        return Fraction(p * (1 - q) / (q * (1 - p)))
-
     @cached_property
     def _table(self) -> tuple[NDArray[Any], NDArray[Any]]:
         from ..kernels import bits
@@ -48,12 +73,8 @@ class UnaryEncoding(PackedBits):
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import bits
 
-        first = source.start(len(values), 2 * self.report_bytes + 2)
-        bits.randomize(source.key, first, values, bits.last_byte(self.k), np.uint64(self.weights[0]), *self._table, out)
-
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
-        generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
-        return np.asarray(generator.binomial(counts, p) + generator.binomial(nobody + counts.sum() - counts, q))
+        users = source.users(len(values), 2 * self.report_bytes + 2)
+        bits.randomize(source.key, *users, values, bits.last_byte(self.k), np.uint64(self.weights[0]), *self._table, out)
 
     def _fake(self, kind: str) -> Fake:
         p, q = (Fraction(w, exact.WORD) for w in self.weights)
@@ -62,22 +83,6 @@ class UnaryEncoding(PackedBits):
         # With m ones, a report about a random value is (m·ratio + k − m)/k times as likely as about a value whose bit is 0
         lows = (self.k / (m * self.ratio + self.k - m) for m in (self.k - 1, 1))
         return Fake.of_uniform_value(self, *lows)
-
-    def _law(self, value: int, own: Fraction) -> dict[bytes, Fraction]:
-        """Return the law of a row whose bit at ``value`` is 1 with probability ``own``, the others with q."""
-        q, k = Fraction(self.weights[1], exact.WORD), self.k
-        others = [q**ones * (1 - q) ** (k - 1 - ones) for ones in range(k)]
-        zero, one = [[chance * other for other in others] for chance in (1 - own, own)]
-        law = {}
-        for number in range(2**k):
-            ones, bit = number.bit_count(), number >> value & 1
-            law[number.to_bytes(self.report_bytes, "little")] = one[ones - 1] if bit else zero[ones]
-        return law
-
-    def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
-        value = self._check_law(value, 2 ** min(self.k, 64))
-        return self._law(value, Fraction(self.weights[0], exact.WORD))
 
 
 class SUE(UnaryEncoding):

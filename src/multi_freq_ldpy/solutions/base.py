@@ -17,6 +17,7 @@ from .. import _check, exact
 from ..channel import Channel
 from ..estimate import Estimates
 from ..mechanism import LARGEST_LAW, Mechanism, readonly
+from ..privacy import Privacy
 from ..protocol import Protocol
 from ..randomness import Rng, Source, as_generator, as_stream
 from ..tally import Tally
@@ -84,7 +85,7 @@ class Solution(Mechanism):
     @cached_property
     def parts(self) -> tuple[tuple[Any, slice], ...]:
         """For each attribute, as what the aggregator sees it, and where its counts are."""
-        edges = pairwise(accumulate(self.ks, initial=0))
+        edges = pairwise(accumulate((each.cells for each in self.protocols), initial=0))
         return tuple((self._seen(j), slice(low, high)) for j, (low, high) in enumerate(edges))
 
     def randomize(self, table: ArrayLike, rng: Rng = None) -> Any:
@@ -93,7 +94,7 @@ class Solution(Mechanism):
         ``rng=None`` uses the operating system's randomness, as real collection must. An int, ``SeedSequence`` or ``Generator``
         makes the reports reproducible; the same int gives the same noise at every call, so for several batches pass a ``Stream``.
         """
-        records, single = _check.table("table", table, self.ks)
+        records, single = self._inputs("table", table)
         reports = self._reports(records, rng)
         return reports[0] if single else reports
 
@@ -118,7 +119,7 @@ class Solution(Mechanism):
         The first axis is the attributes; n and f may be arrays.
         """
         users, share = _check.users_and_share(n, f)
-        return np.array([self._variance(seen.channel, users, share) for seen, _ in self.parts])
+        return np.array([self._variance(j, users, share) for j in range(self.d)])
 
     def law(self, record: Any) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this record, as on the wire, with its exact probability."""
@@ -128,6 +129,9 @@ class Solution(Mechanism):
         return self._law(values[0].tolist())
 
     # What the verbs share
+
+    def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
+        return _check.table(name, given, self.ks)
 
     def _set(self, protocols: Sequence[Protocol]) -> None:
         """Set the fields, checked; what cannot be realised is refused here."""
@@ -153,8 +157,28 @@ class Solution(Mechanism):
         """Return what the reports about attribute j follow."""
         return self.protocols[j]
 
-    def _variance(self, channel: Channel, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
-        return channel.variance(n, f)
+    def _variance(self, j: int, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
+        return self.parts[j][0].channel.sampled_variance(self.answering[j], n, f)
+
+    @property
+    def answering(self) -> tuple[Fraction, ...]:
+        """For each attribute, the probability that a report speaks of a given value of it."""
+        return tuple(each.answering[0] for each in self.protocols)
+
+    @cached_property
+    def permanent(self) -> "Solution | None":
+        """The solution over what lasts of each attribute, one report of which holds all that is ever told."""
+        lasting = [each.permanent for each in self.protocols]
+        if None in lasting:
+            return None
+        return self if lasting == list(self.protocols) else type(self).of(lasting)
+
+    def _privacy(self, loss: Fraction | float, attribute: Fraction | float | None = None) -> Privacy:
+        """Return what is promised, given the loss of one report, and for one attribute."""
+        one = Privacy.of(loss, attribute)
+        if self.permanent is None:
+            return one
+        return Privacy.of(loss, attribute, one if self.permanent is self else self.permanent.privacy)
 
     def _column(self, rows: NDArray[np.uint8], j: int) -> NDArray[Any]:
         """Return attribute j's reports from the bytes of records' reports."""
@@ -203,17 +227,36 @@ class Solution(Mechanism):
             raise ValueError(f"counts must have shape ({entries},), one entry a value of each attribute, not {counts.shape}")
         for j, (protocol, answered) in enumerate(zip(self.protocols, self._answered(n, users), strict=True)):
             try:
-                protocol._check_counts(counts[self.parts[j][1]], np.asarray(answered), users)
+                protocol._check_counts(counts[self.parts[j][1]], answered, users)
             except ValueError as error:
                 raise ValueError(f"attribute {j}: {error}") from None
 
-    def _answered(self, n: Counts, users: int) -> Sequence[int]:
-        """Return how many reports speak of each attribute."""
-        if n.ndim or n != users:
+    def _answered(self, n: Counts, users: int) -> list[Counts]:
+        """Return how many reports speak of each attribute: a number, or an entry a value where not all speak of all."""
+        each = self._by_part(n)
+        if any(protocol._reporters(one) != users for protocol, one in zip(self.protocols, each, strict=True)):
             raise ValueError(
                 f"n must be the number of users, {users}, because every report speaks of every attribute, not {_check.shown(n)}"
             )
-        return [users] * self.d
+        return each
+
+    def _by_part(self, n: Counts) -> list[Counts]:
+        """Return n for each attribute, as its protocol has it."""
+        found = []
+        for protocol, (_, part) in zip(self.protocols, self.parts, strict=True):
+            one = n[part] if n.ndim else n
+            if one.ndim and protocol.answering[0] == 1:
+                if (one != one[0]).any():
+                    raise ValueError(
+                        f"n must say the same for all values of an attribute that is reported as a whole, not {_check.shown(n)}"
+                    )
+                one = one[0]
+            found.append(np.asarray(one))
+        return found
+
+    def _joined(self, answers: Sequence[Any]) -> Counts:
+        """Return how many reports speak of each value of each attribute, given that for each attribute."""
+        return np.concatenate([np.broadcast_to(n, each.cells) for n, each in zip(answers, self.protocols, strict=True)]).astype(np.int64)
 
     def _fields(self) -> dict[str, Any]:
         own = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -296,8 +339,3 @@ def sampled(held: list[Counts], shares: list[float], n: int, rng: Rng) -> list[C
             users = np.diff(np.clip(ends[j], start, stop))
             found[j] += generator.multivariate_hypergeometric(users, chosen, method="marginals")
     return found
-
-
-def simulated(protocol: Protocol, held: Counts, rng: Rng, nobody: int = 0) -> Counts:
-    """Draw the counts of a protocol's tally, also where nobody reports."""
-    return protocol._simulate(held, rng, nobody) if nobody or held.any() else np.zeros(protocol.k, np.int64)

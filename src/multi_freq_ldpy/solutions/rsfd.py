@@ -17,7 +17,7 @@ from ..fakes import NOBODY, Fake
 from ..privacy import Privacy
 from ..protocol import OneShot, Protocol
 from ..randomness import Rng, Source, as_generator
-from .base import Counts, Factory, every, resolved, sampled, simulated
+from .base import Counts, Factory, every, resolved, sampled
 from .side_by_side import SideBySide
 
 
@@ -44,6 +44,13 @@ class Attribute:
     def channel(self) -> Channel:
         """The channel."""
         return self.moments.rounded()
+
+    answering = (Fraction(1),)
+
+    @property
+    def lasting(self) -> Channel:
+        """The channel of what a report contributes on average: every report is drawn anew."""
+        return self.moments.averaged()
 
     @property
     def parts(self) -> tuple[tuple[Any, slice], ...]:
@@ -148,7 +155,7 @@ class RSFD(SideBySide):
         # One attribute does, as well as it can, while the others look as little like real reports as they can
         rest = sum(smallest for _, smallest, _ in pieces)
         one = max((ratio * largest + rest - smallest) / (largest + rest - smallest) for ratio, smallest, largest in pieces)
-        return Privacy.one_shot(whole, one)
+        return Privacy.of(whole, one)
 
     def _seen(self, j: int) -> Attribute:
         return Attribute(self, j)
@@ -182,5 +189,5 @@ class RSFD(SideBySide):
             faked = n - int(part.sum())
             if fake.uniform:
                 part = part + as_generator(rng).multinomial(faked, np.full(each.k, 1 / each.k))
-            counts.append(simulated(each, part, rng, 0 if fake.uniform else faked))
+            counts.append(each._simulated(part, rng, 0 if fake.uniform else faked)[0])
         return counts, n

@@ -52,3 +52,9 @@ class SideBySide(Solution):
             rows = as_bytes(reports[low : low + step], self.report_bytes)
             total += np.concatenate([each._count(self._column(rows, j)) for j, each in enumerate(self.protocols)])
         return total
+
+    def _answers(self, reports: NDArray[Any]) -> int | Counts:
+        if all(share == 1 for share in self.answering):
+            return len(reports)
+        rows = as_bytes(reports, self.report_bytes)
+        return self._joined([each._answers(self._column(rows, j)) for j, each in enumerate(self.protocols)])

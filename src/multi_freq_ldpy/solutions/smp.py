@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
-from ..channel import Channel, mean_inverse
 from ..privacy import Privacy
 from ..protocols.grr import symbol_dtype
-from ..randomness import Rng, Source
-from .base import BLOCK, Counts, Solution, as_bytes, losses, sampled, simulated
+from ..randomness import Rng, Source, Stream
+from .base import BLOCK, Counts, Solution, as_bytes, losses, sampled
 
 
 class SMP(Solution):
@@ -33,15 +32,15 @@ class SMP(Solution):
     """
 
     @property
-    def answering(self) -> Fraction:  # type: ignore[override]
-        """The probability that a report speaks of a given attribute."""
-        return Fraction(1, self.d)
+    def answering(self) -> tuple[Fraction, ...]:
+        """For each attribute, the probability that a report speaks of a given value of it."""
+        return tuple(share / self.d for share in super().answering)
 
     @cached_property
     def privacy(self) -> Privacy:
         """One attribute is reported, whichever two records are compared."""
         loss, ratios = losses(self.protocols)
-        return Privacy.one_shot(max(ratios) if ratios else float(max(loss)))
+        return self._privacy(max(ratios) if ratios else float(max(loss)))
 
     @cached_property
     def _slots(self) -> tuple[tuple[int, int], ...]:
@@ -103,20 +102,16 @@ class SMP(Solution):
         return total
 
     def _answers(self, reports: NDArray[Any]) -> Counts:
-        return np.repeat(np.bincount(reports["attribute"], minlength=self.d), self.ks)
+        answers: list[Any] = [0] * self.d
+        for j, _, rows in self._by_attribute(reports):
+            answers[j] = self.protocols[j]._answers(self._column(rows, j))
+        return self._joined(answers)
 
-    def _answered(self, n: Counts, users: int) -> Sequence[int]:
-        each = n[[part.start for _, part in self.parts]].tolist() if n.ndim else []
-        if not n.ndim or not np.array_equal(n, np.repeat(each, self.ks)) or sum(each) != users:
+    def _answered(self, n: Counts, users: int) -> list[Counts]:
+        each = self._by_part(n)
+        if not n.ndim or sum(protocol._reporters(one) for protocol, one in zip(self.protocols, each, strict=True)) != users:
             raise ValueError(f"n must say for each value how many of the {users} users reported its attribute, not {_check.shown(n)}")
         return each
-
-    def _variance(self, channel: Channel, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
-        """Return the variance if anybody reports the attribute: the noise, and who does."""
-        each = np.vectorize(lambda users: mean_inverse(int(users), 1 / self.d), otypes=[float])(n)
-        with np.errstate(invalid="ignore"):
-            sampling = np.where(n > 1, f * (1 - f) * (n * each - 1) / np.maximum(n - 1, 1), 0.0)
-        return channel.variance(1, f) * each + sampling
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         law = {}
@@ -128,5 +123,30 @@ class SMP(Solution):
 
     def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]:
         parts = sampled(held, [1 / self.d] * self.d, n, rng)
-        counts = [simulated(each, part, rng) for each, part in zip(self.protocols, parts, strict=True)]
-        return counts, np.repeat([int(part.sum()) for part in parts], self.ks)
+        counts, answers = zip(*(each._simulated(part, rng) for each, part in zip(self.protocols, parts, strict=True)), strict=True)
+        return list(counts), self._joined(answers)
+
+    def _sampled(self, users: NDArray[np.int64], memory: Source) -> NDArray[np.int64]:
+        """Return the attribute that each of the users has sampled once and for all."""
+        return memory.part(b"attribute").at(users).below(len(users), self.d)
+
+    def _again(
+        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, fresh: Sequence[Stream], out: NDArray[Any]
+    ) -> None:
+        sampled, rows = self._sampled(users, memory), as_bytes(out, self.report_bytes)
+        rows[:] = 0
+        for j, each in enumerate(self.protocols):
+            where = np.flatnonzero(sampled == j)
+            reports = np.empty(len(where), each.report_dtype)
+            each._again(values[where, j], users[where], memory.part(b"%d" % j), fresh[j : j + 1], reports)
+            start, stop = self._slots[j]
+            rows[where, start:stop] = as_bytes(reports, stop - start)
+        out["attribute"] = sampled
+
+    def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
+        j = int(self._sampled(np.zeros(1, np.int64), memory)[0])
+        return [(j, charge) for _, charge in self.protocols[j]._charged(values[:, j], memory.part(b"%d" % j))]
+
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        return tuple(each._prices[0] for each in self.protocols)

@@ -1,13 +1,18 @@
 """Splitting the budget."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from .. import exact
 from ..privacy import Privacy
-from ..randomness import Rng
-from .base import Counts, every, losses, simulated
+from ..randomness import Rng, Source, Stream
+from .base import Counts, as_bytes, every, losses
 from .side_by_side import SideBySide
 
 
@@ -34,12 +39,30 @@ class SPL(SideBySide):
         """The losses of the attributes add up."""
         loss, attribute = losses(self.protocols)
         if attribute is None:
-            return Privacy.one_shot(float(sum(loss)), float(max(loss)))
-        return Privacy.one_shot(prod(attribute), max(attribute))
+            return self._privacy(float(sum(loss)), float(max(loss)))
+        return self._privacy(prod(attribute), max(attribute))
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         laws = [each.law(value) for each, value in zip(self.protocols, record, strict=True)]
         return {b"".join(report): prod(chances) for report, chances in every(laws)}
 
     def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]:
-        return [simulated(each, counts, rng) for each, counts in zip(self.protocols, held, strict=True)], n
+        counts, answers = zip(*(each._simulated(part, rng) for each, part in zip(self.protocols, held, strict=True)), strict=True)
+        return list(counts), n if all(share == 1 for share in self.answering) else self._joined(answers)
+
+    def _again(
+        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, fresh: Sequence[Stream], out: NDArray[Any]
+    ) -> None:
+        for j, each in enumerate(self.protocols):
+            reports = np.empty(len(values), each.report_dtype)
+            each._again(np.ascontiguousarray(values[:, j]), users, memory.part(b"%d" % j), fresh[j : j + 1], reports)
+            start, stop = self._slots[j]
+            as_bytes(out, self.report_bytes)[:, start:stop] = as_bytes(reports, stop - start)
+
+    def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
+        each = (protocol._charged(values[:, j], memory.part(b"%d" % j)) for j, protocol in enumerate(self.protocols))
+        return [(j, charge) for j, ((_, charge),) in enumerate(each)]
+
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        return tuple(each._prices[0] for each in self.protocols)

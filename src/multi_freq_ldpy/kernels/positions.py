@@ -1,0 +1,36 @@
+"""Sets of held positions, as packed rows, and one bit for each of them, packed without gaps in the order of positions."""
+
+import numpy as np
+from numba import uint8
+
+from .bits import ONES
+from .jit import jit
+
+
+@jit
+def ranks(masks, places, out):
+    """Write how many held positions come before each user's place, or −1 where the place is not held."""
+    for i in range(places.size):
+        c, bit = places[i] >> 3, uint8(1) << uint8(places[i] & 7)
+        rank = np.int64(-1)
+        if masks[i, c] & bit:
+            rank = np.int64(ONES[masks[i, c] & (bit - uint8(1))])
+            for earlier in range(c):
+                rank += np.int64(ONES[masks[i, earlier]])
+        out[i] = rank
+
+
+@jit
+def deposit(masks, bits, out):
+    """Put each bit at its position: rows as wide as ``masks``, 0 where nothing is held."""
+    for i in range(masks.shape[0]):
+        rank = 0
+        for c in range(masks.shape[1]):
+            left, row = masks[i, c], uint8(0)
+            while left:
+                lowest = left & (~left + uint8(1))
+                if (bits[i, rank >> 3] >> uint8(rank & 7)) & uint8(1):
+                    row |= lowest
+                rank += 1
+                left ^= lowest
+            out[i, c] = row

@@ -1,0 +1,270 @@
+"""The protocols of two rounds: L-GRR, the four L-UE, and L-LH."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _check, exact
+from ..channel import Channel
+from ..protocol import declared
+from ..protocols.grr import GRR, Symbols
+from ..protocols.hashing import Hashing, LocalHashing, best_range
+from ..protocols.unary import OUE, SUE, Unary, UnaryEncoding
+from ..randomness import Source
+from . import rounds
+from .memoized import Chain
+
+
+def symbols_again(permanent: NDArray[Any], weights: tuple[int, int], m: int, source: Source, out: NDArray[Any]) -> None:
+    """Send symbols out of m through a second round."""
+    from ..kernels import symbols
+
+    own, other = map(np.uint64, weights)
+    symbols.randomize(source.key, *source.users(len(out), 4), permanent.astype(np.int64), np.uint64(m), own, other, out)
+
+
+class LGRR(Symbols, Chain):
+    """Longitudinal GRR: a report is a value; GRR twice, once for ever and once for each report.
+
+    First round GRR(k, eps_perm), second round p2/q2 = (c(a + k − 2) − (k − 1))/(a − c) with a = e^eps_perm, c = e^eps_1, so that one
+    report is GRR(k, eps_1) exactly, third values on the way included. Choose it for small domains.
+
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
+    multidimensional frequency estimates", Digital Communications and Networks 2022.
+
+    >>> protocol = LGRR(4, eps_perm=2.0, eps_1=1.0)
+    >>> protocol.privacy.report, protocol.privacy.lifetime
+    (1.0, 2.0)
+    >>> protocol.randomize([0, 1, 2, 3], rng=1)
+    array([3, 1, 2, 0], dtype=uint8)
+    """
+
+    @cached_property
+    def permanent(self) -> GRR:
+        """The first round."""
+        made: GRR = self._first(GRR)
+        return made
+
+    @cached_property
+    def second(self) -> tuple[int, int]:
+        """The weights of the second round: the own value, and each other one, times 2⁶⁴."""
+        first = self.permanent.moments
+        return rounds.symbols(self.k, Fraction(first.p), Fraction(first.q), self.eps_1)
+
+    @cached_property
+    def moments(self) -> Channel:
+        """The channel in exact fractions."""
+        first = self.permanent.moments
+        return Channel(self._through(first.p), self._through(first.q), own_other=Fraction(0), others=Fraction(0))
+
+    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+        symbols_again(permanent, self.second, self.k, source, out)
+
+
+class LongitudinalUnary(Unary, Chain):
+    """Base of the unary encodings of two rounds: k bits, each randomized once for ever and once for each report."""
+
+    first: ClassVar[type[UnaryEncoding]]
+    half: ClassVar[bool]
+    """Whether the second round keeps a 1 with probability 1/2; otherwise it flips ones and zeros alike."""
+
+    @cached_property
+    def permanent(self) -> UnaryEncoding:
+        """The first round."""
+        made: UnaryEncoding = self._first(self.first)
+        return made
+
+    @cached_property
+    def second(self) -> tuple[int, int]:
+        """The weights with which the second round keeps a 1 and sets a 0, times 2⁶⁴."""
+        first = self.permanent.moments
+        other = rounds.bits(Fraction(first.p), Fraction(first.q), self.eps_1, half=self.half, k=self.k)
+        return exact.WORD // 2 if self.half else exact.WORD - other, other
+
+    @cached_property
+    def moments(self) -> Channel:
+        """The channel in exact fractions."""
+        p, q = (self._through(chance) for chance in (self.permanent.moments.p, self.permanent.moments.q))
+        return Channel(p, q, own_other=p * q, others=q * q)
+
+    @cached_property
+    def _table(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        from ..kernels import bits
+
+        return bits.table(self.second[1])
+
+    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+        from ..kernels import bits
+
+        first = source.start(len(out), 3 * self.report_bytes + 1)
+        bits.again(source.key, first, permanent, bits.last_byte(self.k), self.half, *self._table, out)
+
+
+class LSUE(LongitudinalUnary):
+    """Longitudinal SUE, which is basic RAPPOR: k bits; SUE(k, eps_perm) for ever, then every bit flipped with probability q2.
+
+    p2 = (p* − q1)/(p1 − q1) and q2 = 1 − p2, with p* = √c/(√c + 1), c = e^eps_1: one report is SUE(k, eps_1).
+
+    Erlingsson, Pihur and Korolova, "RAPPOR", CCS 2014.
+
+    >>> protocol = LSUE(10, eps_perm=2.0, eps_1=1.0)
+    >>> protocol.privacy.report, protocol.privacy.lifetime, round(protocol.channel.p, 6)
+    (1.0, 2.0, 0.622459)
+    """
+
+    first, half = SUE, False
+
+
+class LOSUE(LongitudinalUnary):
+    """Longitudinal OUE, then SUE: k bits; OUE(k, eps_perm) for ever, then every bit flipped with probability q2.
+
+    p2 = (ac − 1)/((c + 1)(a − 1)) and q2 = 1 − p2, with a = e^eps_perm, c = e^eps_1: one report is OUE(k, eps_1). Least variance for rare
+    values among the longitudinal unary encodings; choose it for large domains.
+
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
+    multidimensional frequency estimates", Digital Communications and Networks 2022.
+
+    >>> protocol = LOSUE(10, eps_perm=2.0, eps_1=1.0)
+    >>> round(protocol.channel.p, 6), round(protocol.channel.q, 6)
+    (0.5, 0.268941)
+    """
+
+    first, half = OUE, False
+
+
+class LOUE(LongitudinalUnary):
+    """Longitudinal OUE, twice: k bits; OUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
+
+    It reaches eps_1 only up to ln((2e^eps_perm + 1)/3), and is there for comparison.
+
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
+    multidimensional frequency estimates", Digital Communications and Networks 2022.
+
+    >>> LOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
+    1.0
+    >>> LOUE(10, eps_perm=2.0, eps_1=1.9)  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: eps_1=1.9 has no second round: the permanent round leaves at most eps_1=1.6...
+    """
+
+    first, half = OUE, True
+
+
+class LSOUE(LongitudinalUnary):
+    """Longitudinal SUE, then OUE: k bits; SUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
+
+    It reaches eps_1 only up to ln(s(2s + 1)/(s + 2)), s = √e^eps_perm, and is there for comparison.
+
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
+    multidimensional frequency estimates", Digital Communications and Networks 2022.
+
+    >>> LSOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
+    1.0
+    """
+
+    first, half = SUE, True
+
+
+@dataclass(frozen=True)
+class Hashed(LocalHashing):
+    """Local hashing to a given number of symbols: the first round of L-LH."""
+
+    symbols: int = declared(_check.domain_size)
+
+    @property
+    def g(self) -> int:
+        """The number of symbols."""
+        return self.symbols
+
+
+class LongitudinalHashing(Hashing, Chain):
+    """Base of local hashing of two rounds: the hash function is the user's for ever, the symbol goes through GRR twice.
+
+    What is remembered belongs to the hashed symbol, not to the value: a user whose values hash alike tells nothing by changing.
+    """
+
+    @cached_property
+    def permanent(self) -> Hashed:
+        """The first round."""
+        made: Hashed = self._first(Hashed, self.g)
+        return made
+
+    @cached_property
+    def second(self) -> tuple[int, int]:
+        """The weights of the second round: the own symbol, and each other one, times 2⁶⁴."""
+        return rounds.symbols(self.g, *self.permanent.chances, self.eps_1)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The probabilities of the own and of each other symbol."""
+        own, other = self.permanent.chances
+        return self._through(own), self._through(other)
+
+    @property
+    def classes(self) -> int:
+        """The number of memo classes: the symbols."""
+        return self.g
+
+    def _remember(self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]) -> NDArray[np.int64]:
+        from ..kernels import hashing, symbols
+
+        n, prime, g = len(values), np.uint64(self.prime), np.uint64(self.g)
+        seeds, buckets, kept = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.uint64)
+        holder = memory.part(b"seed").at(users)
+        hashing.seeds(holder.key, *holder.users(n, 8), prime, seeds)
+        hashing.buckets(values, seeds, prime, g, buckets)
+        source = memory.part(b"symbol").classes(users, self.g, buckets)
+        own, other = map(np.uint64, self.permanent.weights)
+        symbols.randomize(source.key, *source.users(n, 4), buckets, g, own, other, kept)
+        out["seed"], out["symbol"] = seeds, kept
+        return buckets
+
+    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+        sent = np.empty(len(out), np.uint64)
+        symbols_again(permanent["symbol"], self.second, self.g, source, sent)
+        out["seed"], out["symbol"] = permanent["seed"], sent
+
+
+class LBLH(LongitudinalHashing):
+    """Longitudinal binary local hashing: a seed for ever, and a bit that goes through two rounds.
+
+    As ``LOLH`` with g = 2: a user's reports cost at most 2·eps_perm, whatever becomes of the value.
+
+    Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local differential privacy", EDBT 2023.
+
+    >>> protocol = LBLH(100, eps_perm=2.0, eps_1=1.0)
+    >>> protocol.g, protocol.report_bytes, protocol.privacy.lifetime
+    (2, 3, 2.0)
+    """
+
+    @property
+    def g(self) -> int:
+        """The number of symbols: two."""
+        return 2
+
+
+class LOLH(LongitudinalHashing):
+    """Longitudinal optimal local hashing: a seed for ever, and a symbol out of g that goes through two rounds.
+
+    One report is local hashing with eps_1 and the g of least variance for it, near e^eps_1 + 1. Choose it for large domains, where
+    reports have to be small or values change often: a user's reports cost at most g·eps_perm.
+
+    Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local differential privacy", EDBT 2023.
+
+    >>> protocol = LOLH(1000, eps_perm=2.0, eps_1=1.0)
+    >>> protocol.g, protocol.report_bytes
+    (4, 5)
+    """
+
+    @cached_property
+    def g(self) -> int:
+        """The number of symbols: that of OLH for eps_1."""
+        e, _ = exact.exp(exact.budget(self.eps_1))
+        if (e - 1) * exact.WORD < 1:
+            raise exact.too_small(self.eps_1, self.k, "eps_1")
+        return best_range(self.prime, e - 1)

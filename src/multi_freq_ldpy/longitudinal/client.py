@@ -1,0 +1,115 @@
+"""One device over time."""
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+from .. import _check
+from ..mechanism import Mechanism
+from ..randomness import KEY_BYTES, Source, Stream, subkey
+from .ledger import Ledger, State, Store
+
+
+class Client:
+    """One device that reports again and again: what must last is derived from a secret of 32 bytes, and nothing else is kept.
+
+    The sampled attribute, the hash function, the held positions and the permanent answer for each memo class are functions of the
+    secret, the protocol and ``context`` (bytes that tell surveys apart), so two processes with the same secret agree, and a restart changes
+    nothing. The second round comes from the operating system, always anew. With a one-shot protocol every report costs as much again.
+
+    The secret tells the true values from the reports, so it has to stay on the device; to lose it and go on with a new one costs as much
+    again. ``Client.open`` keeps it in a file, with the ledger.
+
+    >>> from multi_freq_ldpy import LGRR
+    >>> protocol = LGRR(5, eps_perm=2.0, eps_1=1.0)
+    >>> client = Client(protocol)
+    >>> reports = [client.report(3) for _ in range(100)]
+    >>> client.spent
+    2.0
+    >>> client.report(4) in range(5), client.spent
+    (True, 4.0)
+    """
+
+    def __init__(self, protocol: Mechanism, secret: bytes | None = None, context: bytes = b"", *, limit: None = None) -> None:
+        if limit is not None:
+            raise ValueError(
+                f"limit={_check.shown(limit)} needs a file that remembers what was spent: use Client.open(path, protocol, limit)"
+            )
+        if secret is not None and (not isinstance(secret, bytes) or len(secret) != KEY_BYTES):
+            size = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__
+            raise (ValueError if isinstance(secret, bytes) else TypeError)(f"secret must be {KEY_BYTES} bytes, not {size}")
+        self._begin(protocol, context, os.urandom(KEY_BYTES) if secret is None else secret)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], protocol: Mechanism, limit: float | None = None, context: bytes = b"") -> "Client":
+        """Return the client of a file, which is made, readable by its owner only, if there never was one.
+
+        The file holds the secret and the ledger. Before ``report`` returns, a new charge is on disk, so that a crash can only charge for a
+        report that was never sent. Processes may share the file. A ``limit`` refuses, with ``LimitReached``, every report that would
+        bring ``spent`` above it; it holds for the clients that are opened with it. An old copy of the file that is put back has forgotten
+        what was spent since, though not the secret.
+        """
+        client: Client = object.__new__(cls)
+        client._limit = None if limit is None else _check.budget("limit", limit)
+        client._begin(protocol, context, os.urandom(KEY_BYTES), Store(path))
+        return client
+
+    _limit: float | None = None
+
+    def _begin(self, protocol: Mechanism, context: bytes, secret: bytes, store: Store | None = None) -> None:
+        if not isinstance(protocol, Mechanism):
+            raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
+        if not isinstance(context, bytes):
+            raise TypeError(f"context must be bytes, not {_check.shown(context)}")
+        self.protocol = protocol
+        self._store, self._lock = store, threading.Lock()
+        self._state = State(secret, protocol._label.decode(), context, Ledger())
+        if store is not None:
+            found = store.opened(self._state)
+            for name, given, kept in (("protocol", self._state.label, found.label), ("context", context, found.context)):
+                if given != kept:
+                    raise ValueError(f"{name} of {store.path} is {_check.shown(kept)}, not {_check.shown(given)}: one file a client")
+            self._state = found
+        self._ledger = self._state.ledger
+        label = protocol._label
+        self._memory = Source.keyed(subkey(self._state.secret, b"client %d " % len(label) + label + context))
+
+    @property
+    def secret(self) -> bytes:
+        """The 32 bytes from which all that lasts is derived."""
+        return self._state.secret
+
+    @property
+    def spent(self) -> float:
+        """The privacy loss so far: distinct memo classes used, times the loss of a permanent answer.
+
+        It bounds the loss between two histories whose memo classes change at the same times. ``SPL`` adds up its attributes, ``SMP`` has
+        the sampled one only; with one-shot protocols it is the number of reports times ``privacy.report``.
+        """
+        ledger = self._store.read().ledger if self._store is not None else self._ledger
+        return ledger.spent(self.protocol._prices)
+
+    def report(self, value: Any) -> Any:
+        """Return what the device sends about its present value (or record), after it has been charged for."""
+        values, single = self.protocol._inputs("value", value)
+        if not single:
+            raise ValueError(f"value must be that of one user, not {_check.shown(value)}")
+        charges = self.protocol._charged(values, self._memory)
+        with self._lock:
+            if (after := self._ledger.charged(charges)) is not self._ledger:
+                if self._store is not None:
+                    after = self._store.charge(self._state, charges, self.protocol._prices, self._limit)
+                self._ledger = after
+        reports = np.empty(1, self.protocol.report_dtype)
+        fresh = [Stream() for _ in self.protocol.parts]
+        self.protocol._again(values, np.zeros(1, np.int64), self._memory, fresh, reports)
+        return reports[0]
+
+    def __repr__(self) -> str:
+        where = f", file {self._store.path!r}" if self._store is not None else ""
+        return f"<Client of {_check.shown(self.protocol)}{where}>"  # the secret stays out of logs
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a Client is one device: give its secret, or the path of its file, to another process, not a copy")

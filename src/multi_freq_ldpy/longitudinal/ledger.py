@@ -1,0 +1,203 @@
+"""What a device has spent, and the file that keeps it together with the secret."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from hashlib import blake2b
+from typing import Any
+
+from .. import _check
+from ..randomness import KEY_BYTES
+
+VERSION = 1
+LARGEST_FILE = 2**28
+Charges = list[tuple[int, int | None]]
+
+
+class LimitReached(RuntimeError):
+    """A report was not made, because it would cost more than the client's limit leaves."""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What was charged, by account: memo classes, each paid for once, and reports that are paid for one by one."""
+
+    classes: dict[int, frozenset[int]] = field(default_factory=dict)
+    reports: dict[int, int] = field(default_factory=dict)
+
+    def charged(self, charges: Charges) -> "Ledger":
+        """Return the ledger after these charges; itself if all of them have been paid for."""
+        classes, reports = dict(self.classes), dict(self.reports)
+        for account, each in charges:
+            if each is None:
+                reports[account] = reports.get(account, 0) + 1
+            else:
+                classes[account] = classes.get(account, frozenset()) | {each}
+        return self if (classes, reports) == (self.classes, self.reports) else Ledger(classes, reports)
+
+    def spent(self, prices: tuple[float, ...]) -> float:
+        """Return what all charges cost together."""
+        times = [len(self.classes.get(j, ())) + self.reports.get(j, 0) for j in range(len(prices))]
+        return float(sum(Fraction(price) * n for price, n in zip(prices, times, strict=True) if n))
+
+
+@dataclass(frozen=True)
+class State:
+    """All that a client's file holds."""
+
+    secret: bytes
+    label: str
+    context: bytes
+    ledger: Ledger
+
+    def to_bytes(self) -> bytes:
+        """Return the state as a line of JSON and a line with its digest."""
+        body = {
+            "version": VERSION,
+            "secret": self.secret.hex(),
+            "protocol": self.label,
+            "context": self.context.hex(),
+            "classes": {str(j): sorted(each) for j, each in self.ledger.classes.items()},
+            "reports": {str(j): n for j, n in self.ledger.reports.items()},
+        }
+        line = json.dumps(body, sort_keys=True).encode() + b"\n"
+        return line + _digest(line)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "State":
+        """Return the state that ``to_bytes`` wrote; anything else is a ValueError."""
+        line, end, digest = data.partition(b"\n")
+        if not end or _digest(line + end) != digest:
+            raise ValueError("it is truncated or was altered: its digest does not match")
+        try:
+            body = json.loads(line)
+            if body["version"] != VERSION:
+                raise ValueError(f"it has version {_check.shown(body['version'])}; this package reads version {VERSION}")
+            secret, context = (bytes.fromhex(body[name]) for name in ("secret", "context"))
+            classes = {int(j): frozenset(map(_whole, each)) for j, each in body["classes"].items()}
+            reports = {int(j): _whole(n) for j, n in body["reports"].items()}
+            if len(secret) != KEY_BYTES or not isinstance(body["protocol"], str):
+                raise TypeError("secret or protocol")
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise ValueError(f"it is not a client's file: {error!r}") from None
+        return cls(secret, body["protocol"], context, Ledger(classes, reports))
+
+
+def _whole(n: object) -> int:
+    if type(n) is not int or n < 0:
+        raise TypeError(f"{_check.shown(n)} is not a number of the ledger")
+    return n
+
+
+def _digest(line: bytes) -> bytes:
+    """Return what tells a damaged file from a whole one (not who wrote it)."""
+    return blake2b(line, digest_size=16).hexdigest().encode() + b"\n"
+
+
+class Store:
+    """A file with a client's state, readable by its owner only, and beside it a lock that says whether there has been one.
+
+    A commit writes a new file, makes it durable and renames it over the old one: whenever that is interrupted, the file is the old or
+    the new one, whole. If the file is gone although there has been one, that is an error: a new secret would give the values away
+    a second time.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.realpath(os.fspath(path))
+
+    def opened(self, fresh: State) -> State:
+        """Return the state in the file, or begin with ``fresh`` if there never was one."""
+        with self._locked() as lock:
+            if os.path.exists(self.path):
+                state = self.read()
+            elif os.read(lock, 1):
+                raise FileNotFoundError(
+                    f"{self.path} is gone, and the secret with it: bring it back, or remove {self.path}.lock too to begin as a new user"
+                )
+            else:
+                state = fresh
+                self._write(state)
+            os.pwrite(lock, b"1", 0)
+            os.fsync(lock)
+        return state
+
+    def charge(self, state: State, charges: Charges, prices: tuple[float, ...], limit: float | None) -> Ledger:
+        """Commit charges and return the ledger, or refuse them before anything is changed."""
+        with self._locked():
+            now = self.read()
+            if (now.secret, now.label, now.context) != (state.secret, state.label, state.context):
+                raise ValueError(f"{self.path} has become another client's file since it was opened")
+            after = now.ledger.charged(charges)
+            if after is not now.ledger:
+                spent = after.spent(prices)
+                if limit is not None and spent > limit * (1 + 1e-12):  # sums of budgets are rounded
+                    raise LimitReached(
+                        f"a report would bring what is spent from {now.ledger.spent(prices)!r} to {spent!r}, above {limit=!r}"
+                    )
+                self._write(State(now.secret, now.label, now.context, after))
+            return after
+
+    def read(self) -> State:
+        """Return the state in the file, checked."""
+        descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        with open(descriptor, "rb") as file:
+            about = os.fstat(descriptor)
+            if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):
+                raise PermissionError(
+                    f"{self.path} must belong to this user and be readable by nobody else, not have mode {about.st_mode & 0o777:o}"
+                    f" and owner {about.st_uid}"
+                )
+            data = file.read(LARGEST_FILE + 1)
+        try:
+            if len(data) > LARGEST_FILE:
+                raise ValueError(f"it has more than {LARGEST_FILE} bytes")
+            return State.from_bytes(data)
+        except ValueError as error:
+            raise ValueError(f"{self.path} cannot be used: {error}") from None
+
+    def _write(self, state: State) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        descriptor = os.open(f"{self.path}.new", flags, 0o600)
+        try:
+            if hasattr(os, "fchmod"):
+                os.fchmod(descriptor, 0o600)
+            data = memoryview(state.to_bytes())
+            while data:
+                data = data[os.write(descriptor, data) :]
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(f"{self.path}.new", self.path)
+        if hasattr(os, "O_DIRECTORY"):
+            directory = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        """Hold the lock, against other processes and other threads."""
+        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        try:
+            _lock(descriptor)
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    """Wait for the lock on an open file; closing the file gives it back."""
+    locking: Any
+    try:
+        import fcntl as locking
+    except ImportError:
+        import msvcrt as locking
+
+        locking.locking(descriptor, locking.LK_LOCK, 1)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+    else:
+        locking.flock(descriptor, locking.LOCK_EX)

@@ -1,0 +1,129 @@
+"""Many users over time, and what their rounds say together."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import _check
+from ..estimate import Estimate, Estimates
+from ..mechanism import Mechanism
+from ..randomness import Rng, Source, as_stream, subkey
+from ..tally import Tally
+
+USERS = 2**40
+
+
+class Panel:
+    """n users who report round after round, in simulations and in tests of a collection: ``Client`` for all of them at once.
+
+    Everything that lasts is derived from one key, when it is needed: no table of permanent answers is kept, only the key and how far the
+    streams of fresh noise have gone. ``rng`` is as for ``randomize``; any split of a round into calls, and any number of threads, give the
+    same reports to the bit.
+
+    >>> from multi_freq_ldpy import LOSUE, over_rounds
+    >>> protocol = LOSUE(4, eps_perm=3.0, eps_1=1.5)
+    >>> panel, values = Panel(protocol, 10_000, rng=1), np.arange(10_000) % 3
+    >>> once = panel.run([values])[0]
+    >>> often = over_rounds([panel.tally(values) for _ in range(20)])
+    >>> once.std.round(3), often.std.round(3)
+    (array([0.013, 0.013, 0.014, 0.012]), array([0.008, 0.008, 0.008, 0.005]))
+    """
+
+    def __init__(self, protocol: Mechanism, n: int, rng: Rng = None) -> None:
+        if not isinstance(protocol, Mechanism):
+            raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
+        self.protocol = protocol
+        self.n = _check.Integer(1, USERS)("n", n)
+        stream = as_stream(rng)
+        first = stream.take(1)
+        self._memory = Source.keyed(subkey(stream.key, b"panel %d " % first + protocol._label))
+        self._fresh = stream.spawn(len(protocol.parts))
+
+    def report(self, values: ArrayLike, users: ArrayLike | None = None) -> Any:
+        """Return a report of each user about the present values; ``users`` says whose they are where not all report."""
+        checked, numbers, single = self._inputs(values, users)
+        reports = self._reports(checked, numbers)
+        return reports[0] if single else reports
+
+    def tally(self, values: ArrayLike, users: ArrayLike | None = None) -> Tally:
+        """Return the tally of what ``report`` would return, without keeping more than a part of the reports."""
+        checked, numbers, _ = self._inputs(values, users)
+        step = max(1, 2**26 // self.protocol.report_bytes)
+
+        def parts() -> Iterator[NDArray[Any]]:
+            for start in range(0, len(numbers), step):
+                yield self._reports(checked[start : start + step], numbers[start : start + step])
+
+        return self.protocol.tally(parts())
+
+    def run(self, rounds: Iterable[ArrayLike]) -> list[Any]:
+        """Return the estimate of each round, given an iterable of everybody's values in each."""
+        if not isinstance(rounds, Iterable) or isinstance(rounds, str | bytes):
+            raise TypeError(f"rounds must be an iterable of values of all users, not {_check.shown(rounds)}")
+        kind = Estimates if len(self.protocol.parts) > 1 or hasattr(self.protocol, "protocols") else Estimate
+        return [kind.of(self.tally(values)) for values in rounds]
+
+    def _reports(self, values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[Any]:
+        reports = np.empty(len(users), self.protocol.report_dtype)
+        self.protocol._again(values, users, self._memory, self._fresh, reports)
+        return reports
+
+    def _inputs(self, values: ArrayLike, users: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+        """Return values and whose they are, checked, and whether they are of one user."""
+        checked, single = self.protocol._inputs("values", values)
+        if users is None:
+            numbers = np.arange(self.n)
+        else:
+            numbers = np.atleast_1d(_check.integers("users", users, 0, self.n - 1, what=f"users are 0, …, n − 1 with n={self.n}")).copy()
+            if numbers.ndim > 1:
+                raise ValueError(f"users must be a number or a vector, not an array of shape {numbers.shape}")
+            seen = np.zeros(self.n, np.bool_)
+            seen[numbers] = True
+            if int(seen.sum()) != len(numbers):
+                user = int(numbers[np.argmax(np.bincount(numbers)[numbers] > 1)])
+                raise ValueError(f"users must be different, but user {user} is among them twice")
+        if len(checked) != len(numbers):
+            raise ValueError(f"values must be those of {len(numbers)} users, not of {len(checked)}")
+        return checked, numbers, single
+
+    def __repr__(self) -> str:
+        return f"<Panel of {self.n} users of {_check.shown(self.protocol)}>"  # the key stays out of logs
+
+
+def over_rounds(tallies: Sequence[Tally]) -> Any:
+    """Return the estimate of the frequencies over several rounds of the *same* users, with the error that is left.
+
+    Rounds share what lasts, the permanent answers above all, so the error does not go to 0 with the number of rounds; adding
+    the tallies, as if of new users, would state it several times too small. The error is that for unchanged values; where values
+    change, the estimate is that of the mean frequencies and the error at most this. A solution gives ``Estimates``.
+
+    >>> from multi_freq_ldpy import LGRR, Panel
+    >>> protocol = LGRR(3, eps_perm=2.0, eps_1=1.0)
+    >>> panel = Panel(protocol, 30_000, rng=1)
+    >>> estimate = over_rounds([panel.tally(np.arange(30_000) % 2) for _ in range(10)])
+    >>> estimate.frequencies.round(2), estimate.std.round(3)
+    (array([0.5, 0.5, 0. ]), array([0.004, 0.004, 0.003]))
+    """
+    given = list(tallies) if isinstance(tallies, Iterable) and not isinstance(tallies, Tally) else [tallies]
+    for i, each in enumerate(given):
+        if not isinstance(each, Tally):
+            raise TypeError(f"tallies must be a list of tallies, one a round, not to have {_check.shown(each)} at {i}")
+    if not given:
+        raise ValueError(f"tallies must hold at least one round, not {_check.shown(tallies)}")
+    first = given[0]
+    for i, each in enumerate(given):
+        if each.protocol != first.protocol:
+            raise ValueError(f"tallies[{i}] was counted by {_check.shown(each.protocol)}, not by {_check.shown(first.protocol)}")
+        if each.users != first.users or not np.array_equal(each.n, first.n):
+            raise ValueError(f"tallies[{i}] is not of the same users: users={each.users} and n={_check.shown(each.n)} differ from round 0")
+
+    def combined(parts: Sequence[Tally]) -> Estimate:
+        seen, counts = parts[0].protocol, np.sum([part.counts for part in parts], axis=0)
+        channel = getattr(seen, "moments", seen.channel).over(len(parts), seen.lasting).rounded()
+        return Estimate(channel.estimate(counts, parts[0].n), parts[0].n, channel, counts, parts[0].users)
+
+    if hasattr(first.protocol, "protocols"):
+        return Estimates(map(combined, zip(*given, strict=True)))
+    return combined(given)
