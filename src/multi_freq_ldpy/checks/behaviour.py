@@ -186,7 +186,9 @@ def memory(subject: Any) -> None:
     n = 2 * parallel.GRAIN + 5
     values = spread(subject, n)
     whole = [panel.report(values) for panel in [Panel(subject, n, 9)] for _ in range(2)]
-    holds(whole[0].dtype == np.empty(0, subject.report_dtype).dtype and subject.tally(whole[0]).users == n, "a panel reports something else")
+    holds(
+        whole[0].dtype == np.empty(0, subject.report_dtype).dtype and subject.tally(whole[0]).users == n, "a panel reports something else"
+    )
     with parallel.using(2):
         panel = Panel(subject, n, Stream(9))
         split = [panel.report(values[part], part) for part in np.split(np.arange(n), [1, 700, n - 3])]
