@@ -102,10 +102,17 @@ class Channel:
         def added(same: Any, different: Any) -> Any:
             return None if same is None or different is None else rounds * same + rounds * (rounds - 1) * different
 
-        names = ("p2", "q2", "own_other", "others")
-        moments = (added(getattr(self, name), getattr(lasting, name)) for name in names)
         assert self.gap is not None
-        return Channel(rounds * self.p, rounds * self.q, *moments, gap=rounds * self.gap, largest=rounds * self.largest)
+        return Channel(
+            rounds * self.p,
+            rounds * self.q,
+            added(self.p2, lasting.p2),
+            added(self.q2, lasting.q2),
+            added(self.own_other, lasting.own_other),
+            added(self.others, lasting.others),
+            rounds * self.gap,
+            rounds * self.largest,
+        )
 
     def then(self, p: Number, q: Number) -> "Channel":
         """Return the channel of 0/1 contributions sent through a second round that keeps a 1 with p and sets a 0 with q."""

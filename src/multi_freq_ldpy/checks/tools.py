@@ -41,7 +41,8 @@ def refuses(call: Callable[[], object], name: str, shown: object) -> None:
 
 def protocols(subject: Mechanism) -> tuple[Protocol, ...]:
     """Return the protocol of each attribute."""
-    return getattr(subject, "protocols", (subject,))
+    found: tuple[Protocol, ...] = (subject,) if isinstance(subject, Protocol) else subject.protocols  # type: ignore[attr-defined]
+    return found
 
 
 def sizes(subject: Mechanism) -> tuple[int, ...]:

@@ -113,8 +113,13 @@ def packed(protocol: Protocol, reports: Any) -> bool:
 
 
 def tally_rows(protocol: Protocol, reports: Any, support: Callable[[Vector], NDArray[Any]]) -> Tally:
+    """Return the tally of rows of length k, given what a row supports."""
+    return Tally(protocol, count_rows(protocol.k, reports, support), len(reports))
+
+
+def count_rows(k: int, reports: Any, support: Callable[[Vector], NDArray[Any]]) -> NDArray[np.int64]:
     """Count rows of length k, given what a row supports; blocks of rows are converted at a time."""
-    k, counts = protocol.k, np.zeros(protocol.k, np.int64)
+    counts = np.zeros(k, np.int64)
     step = max(1, 2**20 // k)
     for i in range(0, len(reports), step):
         part = reports[i : i + step]
@@ -126,7 +131,7 @@ def tally_rows(protocol: Protocol, reports: Any, support: Callable[[Vector], NDA
             bad = next((j for j, row in enumerate(part) if _check.shape(row) != (k,)), 0)
             raise ValueError(f"reports[{i + bad}] must be a row of k={k} numbers, not {_check.shown(part[bad])}")
         counts += support(block).sum(axis=0, dtype=np.int64)
-    return Tally(protocol, counts, len(reports))
+    return counts
 
 
 def row_length(reports: Any) -> int:
@@ -166,11 +171,11 @@ def iteration(nb_iter: Any, tol: Any, err_func: Any) -> tuple[int, float, str]:
     return _check.Integer(1, 2**62)("nb_iter", nb_iter), tolerance, _check.choice("err_func", err_func, tuple(postprocess.ERRORS))
 
 
-def chances(p: Any, q: Any) -> tuple[Vector, Vector]:
+def chances(p: Any, q: Any, names: tuple[str, str] = ("p", "q")) -> tuple[Vector, Vector]:
     """Return the probabilities of the own and of another value, each a number or an array, checked."""
-    own, other = _check.numbers("p", p, 0, 1), _check.numbers("q", q, 0, 1)
+    own, other = _check.numbers(names[0], p, 0, 1), _check.numbers(names[1], q, 0, 1)
     if not (own > other).all():
-        raise ValueError(f"p must be greater than q, not p={_check.shown(p)}, q={_check.shown(q)}")
+        raise ValueError(f"{names[0]} must be greater than {names[1]}, not {names[0]}={_check.shown(p)}, {names[1]}={_check.shown(q)}")
     return own, other
 
 

@@ -6,14 +6,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _check
+from ..longitudinal.dbitflip import DBitFlipPM
 from ..protocol import Protocol
-from ..protocols.grr import GRR
-from ..protocols.hashing import LocalHashing
+from ..protocols.grr import Symbols
+from ..protocols.hashing import Hashing
 from ..protocols.packed import unpack
 from ..protocols.subset import SS
-from ..protocols.unary import UnaryEncoding
+from ..protocols.unary import Unary
+from ..randomness import Rng
 from ..tally import Tally
-from . import packed, tally_rows, zeros_and_ones
+from . import Ahead, ahead, count_rows, fresh, packed, row_length, some, tally_rows, value_of, zeros_and_ones
 
 
 class Form(NamedTuple):
@@ -29,20 +31,20 @@ class Form(NamedTuple):
     tally: Callable[[Any, Any], Tally]
 
 
-def _symbols(protocol: GRR, reports: Any) -> Sequence[int]:
+def _symbols(protocol: Symbols, reports: Any) -> Sequence[int]:
     values: list[int] = reports.tolist()
     return values
 
 
-def _symbol_about(protocol: GRR, drawn: int, value: int) -> int:
+def _symbol_about(protocol: Symbols, drawn: int, value: int) -> int:
     return (value + drawn) % protocol.k
 
 
-def _symbol_tally(protocol: GRR, reports: Any) -> Tally:
+def _symbol_tally(protocol: Symbols, reports: Any) -> Tally:
     return protocol.tally(reports)
 
 
-def _rows(protocol: UnaryEncoding, reports: Any) -> Sequence[Any]:
+def _rows(protocol: Unary, reports: Any) -> Sequence[Any]:
     return list(unpack(reports, protocol.k).astype(np.float64))
 
 
@@ -53,24 +55,24 @@ def row_about(protocol: Protocol, drawn: Any, value: int) -> Any:
     return row
 
 
-def _row_tally(protocol: UnaryEncoding, reports: Any) -> Tally:
+def _row_tally(protocol: Unary, reports: Any) -> Tally:
     return protocol.tally(reports) if packed(protocol, reports) else tally_rows(protocol, reports, zeros_and_ones)
 
 
-def _pairs(protocol: LocalHashing, reports: Any) -> Sequence[tuple[int, int]]:
+def _pairs(protocol: Hashing, reports: Any) -> Sequence[tuple[int, int]]:
     """Return (noise, seed) pairs: what was added to the bucket of value 0, which is the bucket of the shift alone."""
     pairs: list[tuple[int, int]] = reports.tolist()
     prime, g = protocol.prime, protocol.g
     return [((symbol - g * (seed % prime) // prime) % g, seed) for seed, symbol in pairs]
 
 
-def _pair_about(protocol: LocalHashing, drawn: tuple[int, int], value: int) -> tuple[int, int]:
+def _pair_about(protocol: Hashing, drawn: tuple[int, int], value: int) -> tuple[int, int]:
     (noise, seed), prime, g = drawn, protocol.prime, protocol.g
     residue = ((1 + seed // prime) * value + seed % prime) % prime
     return (g * residue // prime + noise) % g, seed
 
 
-def _pair_tally(protocol: LocalHashing, reports: Any) -> Tally:
+def _pair_tally(protocol: Hashing, reports: Any) -> Tally:
     if packed(protocol, reports):
         return protocol.tally(reports)
     pairs = _check.plain("reports", reports)
@@ -103,11 +105,54 @@ def _set_tally(protocol: SS, reports: Any) -> Tally:
     return Tally(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets))
 
 
+def _bucket_rows(protocol: DBitFlipPM, reports: Any) -> Sequence[Any]:
+    """Return rows of b numbers: the bits of the held buckets, and −1 for the others."""
+    held = unpack(np.ascontiguousarray(reports["positions"]), protocol.b)
+    return list(np.where(held == 1, protocol.contributions(reports), -1.0))
+
+
+def _bucket_row_about(protocol: DBitFlipPM, drawn: Any, value: int) -> Any:
+    return row_about(protocol, drawn, value * protocol.b // protocol.k)
+
+
+def _bucket_row_tally(protocol: DBitFlipPM, reports: Any) -> Tally:
+    if packed(protocol, reports):
+        return protocol.tally(reports)
+    answers = np.zeros(protocol.b, np.int64)
+
+    def ones(block: Any) -> Any:
+        held = block != -1
+        wrong = held.sum(axis=1) != protocol.d_bits
+        if wrong.any():
+            raise ValueError(f"reports must hold d_bits={protocol.d_bits} bits each, not {_check.shown(block[wrong][0])}")
+        answers[:] += held.sum(axis=0)
+        return zeros_and_ones(np.where(held, block, 0))
+
+    counts = count_rows(protocol.b, reports, ones)
+    return Tally(protocol, counts, len(reports) if protocol.d_bits == protocol.b else answers, len(reports))
+
+
+def first_report(drawn: Ahead, form: Form, input_data: Any, rng: Rng) -> Any:
+    """Return what a new user's client returns first."""
+    protocol = drawn.protocol
+    value = value_of(input_data, protocol.k)
+    if rng is None:
+        return form.about(protocol, drawn.next(), value)
+    return form.about(protocol, form.unpack(protocol, protocol.randomize([value], fresh(rng)))[0], 0)
+
+
+def rows_counted(factory: Any, reports: Any, k: int | None, *budgets: float) -> Tally:
+    """Return the tally of unary vectors, or of packed ones where k is given."""
+    reports = some(reports)
+    return ROW.tally(ahead(factory, ROW.unpack, row_length(reports) if k is None else k, *budgets).protocol, reports)
+
+
 SYMBOL = Form(_symbols, _symbol_about, _symbol_tally)
 ROW = Form(_rows, row_about, _row_tally)
 PAIR = Form(_pairs, _pair_about, _pair_tally)
 SET = Form(_sets, _set_about, _set_tally)
-_FAMILIES: list[tuple[Any, Form]] = [(GRR, SYMBOL), (UnaryEncoding, ROW), (LocalHashing, PAIR), (SS, SET)]
+BUCKETS = Form(_bucket_rows, _bucket_row_about, _bucket_row_tally)
+_FAMILIES: list[tuple[Any, Form]] = [(Symbols, SYMBOL), (Unary, ROW), (Hashing, PAIR), (SS, SET), (DBitFlipPM, BUCKETS)]
 
 
 def form_of(protocol: Protocol) -> Form:

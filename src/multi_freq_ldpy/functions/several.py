@@ -45,20 +45,22 @@ class Records(Ahead):
 
 
 @cached
-def _records(solution: type[Solution], factory: Any, ks: Any, types: Any, epsilon: float, fake: str | None) -> Records:
+def _records(solution: type[Solution], factory: Any, ks: Any, types: Any, budgets: Any, *options: tuple[str, Any]) -> Records:
     """Return the solution for these parameters; ``types`` tells 3.0 from 3 where both are looked up."""
     _check.domain_sizes("lst_k", ks)
-    return Records(solution(factory, ks, epsilon, **({"fake": fake} if fake else {})))
+    given = {name: list(each) if isinstance(each, tuple) else each for name, each in options}
+    return Records(solution(factory, ks, *budgets, **given))
 
 
-def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, epsilon: float, fake: str | None = None) -> Records:
-    """Return the reports drawn ahead for a solution with these parameters."""
+def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, *budgets: float, **options: Any) -> Records:
+    """Return the reports drawn ahead for a solution with these parameters; an option that is a tuple has an entry an attribute."""
     ks = tuple(lst_k) if type(lst_k) is list else lst_k
     if type(ks) is not tuple:
         ks = _check.domain_sizes("lst_k", lst_k)
     if len(ks) != (d if type(d) is int else _check.Integer(1, 2**32)("d", d)):
         raise ValueError(f"d={_check.shown(d)} must be the number of attributes, the length of lst_k={_check.shown(lst_k)}")
-    return _records(solution, factory, ks, tuple(map(type, ks)), epsilon, fake)
+    types = tuple(map(type, (*ks, *budgets, *options.values())))
+    return _records(solution, factory, ks, types, budgets, *options.items())
 
 
 def _drawn(solution: Any, users: int) -> Sequence[Any]:
@@ -131,11 +133,12 @@ def _tally(solution: Any, reports: Any) -> Tally:
     counts, answers = [], []
     for j, (each, column) in enumerate(zip(solution.protocols, entries, strict=True)):
         try:
-            counts.append(form_of(each).tally(each, column).counts if len(column) else np.zeros(each.k, np.int64))
+            counted = form_of(each).tally(each, column) if len(column) else each.tally([])
         except (ValueError, TypeError) as error:
             raise type(error)(f"{'among the reports on ' if sampled else ''}attribute {j}: {error}") from None
-        answers.append(len(column))
-    n = np.repeat(answers, solution.ks) if sampled else len(reports)
+        counts.append(counted.counts)
+        answers.append(counted.n)
+    n = len(reports) if all(share == 1 for share in solution.answering) else solution._joined(answers)
     return Tally(solution, np.concatenate(counts), n, len(reports))
 
 

@@ -128,7 +128,7 @@ class Chain(Memoized):
         (q, gap), first = self._second, self.permanent.moments
 
         def product(one: Any, other: Any, both: Any) -> Fraction:
-            return q * q + q * gap * (one + other) + gap * gap * Fraction(both)
+            return q * q + q * gap * Fraction(one + other) + gap * gap * Fraction(both)
 
         return Channel(
             self._through(first.p),

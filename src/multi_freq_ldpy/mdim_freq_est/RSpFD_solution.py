@@ -28,22 +28,22 @@ def RSpFD_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: flo
 
 def RSpFD_UE_zero_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized unary vector of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, ue(optimal), lst_k, d, epsilon, "zero"), input_tuple, rng)
+    return client(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="zero"), input_tuple, rng)
 
 
 def RSpFD_UE_zero_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, ue(optimal), lst_k, d, epsilon, "zero"), reports_tuple)
+    return aggregated(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="zero"), reports_tuple)
 
 
 def RSpFD_UE_rnd_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized unary vector of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, ue(optimal), lst_k, d, epsilon, "random"), input_tuple, rng)
+    return client(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="random"), input_tuple, rng)
 
 
 def RSpFD_UE_rnd_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, ue(optimal), lst_k, d, epsilon, "random"), reports_tuple)
+    return aggregated(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="random"), reports_tuple)
 
 
 def RSpFD_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:

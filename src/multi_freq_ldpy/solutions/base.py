@@ -168,7 +168,7 @@ class Solution(Mechanism):
     @cached_property
     def permanent(self) -> "Solution | None":
         """The solution over what lasts of each attribute, one report of which holds all that is ever told."""
-        lasting = [each.permanent for each in self.protocols]
+        lasting: list[Any] = [each.permanent for each in self.protocols]
         if None in lasting:
             return None
         return self if lasting == list(self.protocols) else type(self).of(lasting)

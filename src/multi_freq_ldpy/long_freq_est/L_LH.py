@@ -1,0 +1,56 @@
+"""Longitudinal local hashing as functions: optimal (L-OLH) or, with ``optimal=False``, binary (L-BLH).
+
+>>> reports = [L_LH_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in [0, 1, 1, 1, 2] * 2000]
+>>> L_LH_Aggregator(reports, k=3, eps_perm=4.0, eps_1=2.0).round(1)
+array([0.2, 0.6, 0.2])
+"""
+
+from typing import Any
+
+from .. import _check
+from ..functions import Ahead, Vector, ahead, normalised, some, updated
+from ..functions.forms import PAIR, first_report
+from ..longitudinal.chains import LBLH, LOLH
+from ..randomness import Rng
+from ..tally import Tally
+
+
+def _drawn(k: int, eps_perm: float, eps_1: float, optimal: bool) -> Ahead:
+    return ahead(LOLH if _check.flag("optimal", optimal) else LBLH, PAIR.unpack, k, eps_perm, eps_1)
+
+
+def _tally(reports: Any, k: int, eps_perm: float, eps_1: float, optimal: bool) -> Tally:
+    reports = some(reports)
+    return PAIR.tally(_drawn(k, eps_perm, eps_1, optimal).protocol, reports)
+
+
+def L_LH_Client(input_data: int, k: int, eps_perm: float, eps_1: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, int]:
+    """Return the first report of a new user, a randomized hashed value and its seed.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    pair: tuple[int, int] = first_report(_drawn(k, eps_perm, eps_1, optimal), PAIR, input_data, rng)
+    return pair
+
+
+def L_LH_Aggregator_MI(reports: Any, k: int, eps_perm: float, eps_1: float, optimal: bool = True) -> Vector:
+    """Return the estimated frequencies, clipped at 0 and normalised."""
+    return normalised(_tally(reports, k, eps_perm, eps_1, optimal))
+
+
+def L_LH_Aggregator_IBU(
+    reports: Any,
+    k: int,
+    eps_perm: float,
+    eps_1: float,
+    optimal: bool = True,
+    nb_iter: int = 10000,
+    tol: float = 1e-12,
+    err_func: str = "max_abs",
+) -> Vector:
+    """Return the estimated frequencies by iterative Bayesian update."""
+    tally = _tally(reports, k, eps_perm, eps_1, optimal)
+    return updated(tally, tally.protocol.channel, nb_iter, tol, err_func)
+
+
+L_LH_Aggregator = L_LH_Aggregator_MI

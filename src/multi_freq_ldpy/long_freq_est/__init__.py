@@ -1,0 +1,1 @@
+"""The functions for one attribute over time."""

@@ -1,0 +1,31 @@
+"""dBitFlipPM as functions: frequencies are of b buckets, and the bucket of v is ⌊v·b/k⌋.
+
+>>> reports = [dBitFlipPM_Client(value, k=6, b=3, d_bits=2, eps_perm=4.0) for value in [0, 2, 3, 3, 5] * 2000]
+>>> dBitFlipPM_Aggregator(reports, b=3, d_bits=2, eps_perm=4.0).round(1)
+array([0.2, 0.6, 0.2])
+"""
+
+from typing import Any
+
+from ..functions import Vector, ahead, normalised, some
+from ..functions.forms import BUCKETS, first_report
+from ..longitudinal.dbitflip import DBitFlipPM
+from ..randomness import Rng
+
+
+def dBitFlipPM_Client(input_data: int, k: int, b: int, d_bits: int, eps_perm: float, *, rng: Rng = None) -> Vector:
+    """Return the first report of a new user, b numbers: bits, and −1 for the buckets not held.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    row: Vector = first_report(ahead(DBitFlipPM, BUCKETS.unpack, k, eps_perm, b, d_bits), BUCKETS, input_data, rng)
+    return row
+
+
+def dBitFlipPM_Aggregator_MI(reports: Any, b: int, d_bits: int, eps_perm: float) -> Vector:
+    """Return the estimated frequencies of the buckets, clipped at 0 and normalised."""
+    reports = some(reports)
+    return normalised(BUCKETS.tally(ahead(DBitFlipPM, BUCKETS.unpack, b, eps_perm, b, d_bits).protocol, reports))
+
+
+dBitFlipPM_Aggregator = dBitFlipPM_Aggregator_MI

@@ -1,0 +1,124 @@
+"""Splitting both budgets, over time, as functions.
+
+>>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 8000
+>>> reports = [SPL_L_GRR_Client(record, [2, 3], 2, 12.0, 10.0) for record in records]
+>>> [frequencies.round(1) for frequencies in SPL_L_GRR_Aggregator(reports, [2, 3], 2, 12.0, 10.0)]
+[array([0.4, 0.6]), array([0. , 0.4, 0.6])]
+"""
+
+from typing import Any
+
+from .. import _check
+from ..functions import Vector
+from ..functions.several import aggregated, client, domain_sizes, solved
+from ..longitudinal.chains import LGRR, LOSUE, LOUE, LSOUE, LSUE
+from ..longitudinal.dbitflip import DBitFlipPM
+from ..protocols.adaptive import best
+from ..randomness import Rng
+from ..solutions.spl import SPL
+
+
+def SPL_L_GRR_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's first report on every attribute, a value.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    return client(solved(SPL, LGRR, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+
+
+def SPL_L_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SPL, LGRR, lst_k, d, eps_perm, eps_1), reports_tuple)
+
+
+def SPL_L_SUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's first report on every attribute, a unary vector.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    return client(solved(SPL, LSUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+
+
+def SPL_L_SUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
+    return aggregated(solved(SPL, LSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+
+
+def SPL_L_SOUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's first report on every attribute, a unary vector.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    return client(solved(SPL, LSOUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+
+
+def SPL_L_SOUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
+    return aggregated(solved(SPL, LSOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+
+
+def SPL_L_OUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's first report on every attribute, a unary vector.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    return client(solved(SPL, LOUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+
+
+def SPL_L_OUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
+    return aggregated(solved(SPL, LOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+
+
+def SPL_L_OSUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's first report on every attribute, a unary vector.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    return client(solved(SPL, LOSUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+
+
+def SPL_L_OSUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
+    return aggregated(solved(SPL, LOSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+
+
+def SPL_L_ADP_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's first report on every attribute, a value or a unary vector.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    return client(solved(SPL, best, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+
+
+def SPL_L_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    return aggregated(solved(SPL, best, lst_k, d, eps_perm, eps_1), reports_tuple)
+
+
+def SPL_dBitFlipPM_Client(input_tuple: Any, lst_k: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float, *, rng: Rng = None) -> list[Any]:
+    """Return one user's first report on every attribute: bits, −1 where not held.
+
+    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+    """
+    b = _check.domain_sizes("lst_b", lst_b)
+    return client(solved(SPL, DBitFlipPM, lst_k, d, eps_perm, b=b, d_bits=d_bits), input_tuple, rng)
+
+
+def SPL_dBitFlipPM_Aggregator_MI(reports_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float) -> list[Vector]:
+    """Return the estimated frequencies of each attribute's buckets, clipped at 0 and normalised."""
+    b = _check.domain_sizes("lst_b", lst_b)
+    return aggregated(solved(SPL, DBitFlipPM, b, d, eps_perm, b=b, d_bits=d_bits), reports_tuple)
+
+
+SPL_L_GRR_Aggregator = SPL_L_GRR_Aggregator_MI
+SPL_L_SUE_Aggregator = SPL_L_SUE_Aggregator_MI
+SPL_L_SOUE_Aggregator = SPL_L_SOUE_Aggregator_MI
+SPL_L_OUE_Aggregator = SPL_L_OUE_Aggregator_MI
+SPL_L_OSUE_Aggregator = SPL_L_OSUE_Aggregator_MI
+SPL_L_ADP_Aggregator = SPL_L_ADP_Aggregator_MI
+SPL_dBitFlipPM_Aggregator = SPL_dBitFlipPM_Aggregator_MI

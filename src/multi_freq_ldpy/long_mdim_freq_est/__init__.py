@@ -1,0 +1,1 @@
+"""The functions for several attributes over time."""
