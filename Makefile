@@ -28,7 +28,7 @@ package: $(VENV)/dev
 	$(RUN) -m build --outdir dist .
 	$(PYTHON) -m venv .venv-wheel
 	.venv-wheel/bin/python -m pip install --quiet dist/*.whl
-	cd / && for n in 1 3; do $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_$$n.py || exit 1; done
+	cd / && for n in 1 2 3 4; do $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_$$n.py || exit 1; done
 	rm -rf .venv-wheel
 
 # The suite on the oldest NumPy and numba that pyproject.toml admits, without what takes long and depends on neither: statistics.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, Channel, Privacy, Stream
+from multi_freq_ldpy import GRR, LGRR, LOLH, LOSUE, LSUE, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, Channel, DBitFlipPM, Privacy, Stream
 from multi_freq_ldpy.exact import WORD
 from multi_freq_ldpy.mechanism import Mechanism
 from multi_freq_ldpy.protocols.packed import unpack
@@ -142,8 +142,9 @@ class SameNoiseForAll(GRR):
     """Every user has the randomness of the first. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
-        for i in range(len(values)):
-            super()._randomize(values[i : i + 1], Source(source.key, 0), out[i : i + 1])
+        noise = np.empty(1, self.report_dtype)
+        super()._randomize(np.zeros(1, np.int64), Source(source.key, 0), noise)
+        out[:] = (values + noise) % self.k
 
 
 @dataclass(frozen=True)
@@ -329,6 +330,112 @@ class LossesNotAdded(SPL):
         return self.protocols[0].privacy
 
 
+def anew(self: Mechanism, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]) -> None:
+    """Report again as if for the first time."""
+    Mechanism._again(self, values, users, memory, fresh, out)
+
+
+@dataclass(frozen=True)
+class RedrawnSymbols(LGRR):
+    """The permanent answer is drawn anew for every report. >>>"""
+
+    _again = anew
+
+
+@dataclass(frozen=True)
+class RedrawnBits(LOSUE):
+    """The same for bits. >>>"""
+
+    _again = anew
+
+
+@dataclass(frozen=True)
+class RedrawnPositions(DBitFlipPM):
+    """The same for held positions. >>>"""
+
+    _again = anew
+
+
+@dataclass(frozen=True)
+class HashedByValue(LOLH):
+    """The permanent symbol belongs to the value, not to what it hashes to. >>>"""
+
+    def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
+        from multi_freq_ldpy.kernels import symbols
+
+        classes = super()._remember(values, users, memory, out)
+        source, kept = memory.part(b"symbol").classes(users, self.k, values), np.empty(len(values), np.uint64)
+        own, other = map(np.uint64, self.permanent.weights)
+        symbols.randomize(source.key, *source.users(len(values), 4), classes, np.uint64(self.g), own, other, kept)
+        out["symbol"] = kept
+        return classes
+
+
+@dataclass(frozen=True)
+class AnsweredByValue(DBitFlipPM):
+    """The permanent bits belong to the value, not to the held position it matches. >>>"""
+
+    def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
+        held = self._held(memory.part(b"positions").at(users), len(values))
+        ranks = self._ranks(values, held)
+        out["positions"] = held
+        out["bits"] = self._answer(ranks, memory.part(b"bits").classes(users, self.k, values))
+        return ranks + 1
+
+
+@dataclass(frozen=True)
+class ThirdValuesLeftOut(LGRR):
+    """The published second round, which forgets the paths through third values. >>>"""
+
+    @cached_property
+    def second(self) -> tuple[int, int]:
+        (t, q), c = self.permanent.weights, Fraction(exp(self.eps_1))
+        ratio = (c * t - q) / (t - c * q)
+        other = int(WORD / (ratio + self.k - 1)) + 1
+        return WORD - (self.k - 1) * other, other
+
+
+@dataclass(frozen=True)
+class SecondRoundSkipped(LSUE):
+    """Sends the permanent answer itself. >>>"""
+
+    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+        out[:] = permanent
+
+
+@dataclass(frozen=True)
+class SecondRoundRemembered(LGRR):
+    """Derives the second round from the secret too: every report is the same. >>>"""
+
+    def _again(self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]) -> None:
+        super()._again(values, users, memory, [Stream(memory.key.tobytes())], out)
+
+
+@dataclass(frozen=True)
+class OthersNotFlipped(LOSUE):
+    """The second round flips ones only: a 0 of the permanent answer stays. >>>"""
+
+    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+        super()._report(permanent, source, out)
+        out &= permanent
+
+
+@dataclass(frozen=True)
+class LifetimeOfOneReport(LGRR):
+    """Claims for ever what holds for one report. >>>"""
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        return Privacy.of(self.ratio, None, Privacy.of(self.ratio))
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class AttributeRedrawn(SMP):
+    """Samples an attribute for every report. >>>"""
+
+    _again = anew
+
+
 FAULTS: list[tuple[Mechanism, str]] = [
     (OwnValueFirst(5, 0.5), "privacy"),
     (OwnBitNotReset(4, 1.0), "fit"),
@@ -361,4 +468,15 @@ FAULTS: list[tuple[Mechanism, str]] = [
     (EqualDomainsAssumed(GRR, [2, 6], 1.0), "privacy"),
     (FakesNotInTheChannel(OUE, [3, 2], 1.0), "moments"),
     (LossesNotAdded(GRR, [2, 3], 1.0), "privacy"),
+    (RedrawnSymbols(4, 4.0, 2.0), "rounds"),
+    (RedrawnBits(4, 4.0, 2.0), "rounds"),
+    (RedrawnPositions(7, 2.0, b=4, d_bits=2), "rounds"),
+    (HashedByValue(40, 4.0, 2.0), "memory"),
+    (AnsweredByValue(7, 2.0, b=4, d_bits=2), "memory"),
+    (ThirdValuesLeftOut(5, 2.0, 1.0), "privacy"),
+    (SecondRoundSkipped(3, 2.0, 1.0), "fit"),
+    (SecondRoundRemembered(4, 4.0, 2.0), "rounds"),
+    (OthersNotFlipped(40, 4.0, 2.0), "unbiased"),
+    (LifetimeOfOneReport(3, 2.0, 1.0), "lifetime"),
+    (AttributeRedrawn(LGRR, [3, 2], 4.0, 2.0), "memory"),
 ]

@@ -1,12 +1,15 @@
 """Slow, plain implementations in Python integers of what the kernels draw: the oracle they are compared with, bit for bit."""
 
+import math
 import struct
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Any
 
-from multi_freq_ldpy import GRR, RSFD, SHE, SMP, SPL, SS
-from multi_freq_ldpy.protocols.hashing import LocalHashing
+from multi_freq_ldpy import GRR, LGRR, RSFD, SHE, SMP, SPL, SS, DBitFlipPM
+from multi_freq_ldpy.longitudinal.chains import LongitudinalHashing, LongitudinalUnary
+from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
+from multi_freq_ldpy.protocols.hashing import Hashing, LocalHashing
 from multi_freq_ldpy.protocols.unary import UnaryEncoding
 
 MASK = 2**32 - 1
@@ -57,13 +60,16 @@ def offset(word: int, t: int, q: int) -> int:
     return 0 if word < t else 1 + (word - t) // q
 
 
-def grr(protocol: GRR, stream: Bytes, user: int, value: int) -> bytes:
-    t, q = protocol.weights
+def symbol(stream: Bytes, user: int, value: int, m: int, weights: tuple[int, int]) -> int:
     high = stream.number(4 * user, 4) << 32
     word = high
-    if offset(high, t, q) != offset(high | MASK, t, q):
+    if offset(high, *weights) != offset(high | MASK, *weights):
         word |= next(stream.on(4 * user)) >> 32
-    return int((value + offset(word, t, q)) % protocol.k).to_bytes(protocol.report_bytes, "little")
+    return (value + offset(word, *weights)) % m
+
+
+def grr(protocol: GRR, stream: Bytes, user: int, value: int) -> bytes:
+    return symbol(stream, user, value, protocol.k, protocol.weights).to_bytes(protocol.report_bytes, "little")
 
 
 def byte(stream: Bytes, address: int, q: int) -> int:
@@ -97,15 +103,18 @@ def row(stream: Bytes, address: int, k: int, q: int) -> int:
     return sum(byte(stream, address + 2 * c, q) << (8 * c) for c in range(width)) % 2**k
 
 
-def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> bytes:
-    p, q = protocol.weights
-    width = protocol.report_bytes
+def own_and_others(stream: Bytes, user: int, value: int, k: int, weights: tuple[int, int]) -> int:
+    p, q = weights
+    width = (k + 7) // 8
     address = user * (2 * width + 2)
-    bits = row(stream, address, protocol.k, q)
+    bits = row(stream, address, k, q)
     if value < 0:  # nobody's
-        return bits.to_bytes(width, "little")
-    bits &= ~(1 << value)
-    return (bits | coin(stream, address + 2 * width, p) << value).to_bytes(width, "little")
+        return bits
+    return bits & ~(1 << value) | coin(stream, address + 2 * width, p) << value
+
+
+def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> bytes:
+    return own_and_others(stream, user, value, protocol.k, protocol.weights).to_bytes(protocol.report_bytes, "little")
 
 
 def below(word: int, k: int) -> int | None:
@@ -114,33 +123,55 @@ def below(word: int, k: int) -> int | None:
 
 
 def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
-    k, width = protocol.k, protocol.report_bytes
-    corrections = protocol._table[2]
+    chosen = a_set(stream, user, value, protocol.k, protocol.omega, protocol.weight)
+    return chosen.to_bytes(protocol.report_bytes, "little")
+
+
+def a_set(stream: Bytes, user: int, value: int, k: int, omega: int, weight: int) -> int:
+    """Return a set of omega out of k that holds the value with probability weight/2⁶⁴; −1 is nobody's value."""
+    width = (k + 7) // 8
+    fewer = min(omega, 2 * math.isqrt(omega) + 1)
+    corrections = 2 * fewer + 4
     head = -(-(2 * width + 2) // 4) * 4
     address = user * (head + 4 * corrections)
-    fewer = min(protocol.omega, corrections // 2 - 2)
-    bits = row(stream, address, k, 2**64 * (protocol.omega - fewer) // k) & ~(1 << value)
-    own = coin(stream, address + 2 * width, protocol.weight)
+    bits = row(stream, address, k, 2**64 * (omega - fewer) // k)
+    own = coin(stream, address + 2 * width, weight) if value >= 0 else False
+    if value >= 0:
+        bits &= ~(1 << value)
     words = iter([stream.number(address + head + 4 * i, 4) for i in range(corrections)])
     further = stream.on(address + head)
-    while bits.bit_count() != protocol.omega - own:
+    while bits.bit_count() != omega - own:
         word = next(words, None)
         x = below(next(further) >> 32 if word is None else word, k)
         if x is None or x == value:
             continue
-        if (bits.bit_count() < protocol.omega - own) != bool(bits >> x & 1):
+        if (bits.bit_count() < omega - own) != bool(bits >> x & 1):
             bits ^= 1 << x
-    return (bits | own << value).to_bytes(width, "little")
+    return bits | own << max(value, 0)
+
+
+def a_seed(stream: Bytes, address: int, prime: int) -> int:
+    functions = prime * (prime - 1)
+    word, further = stream.number(address, 8), stream.on(address)
+    while word < 2**64 % functions:
+        word = next(further)
+    return word % functions
+
+
+def bucket_of(protocol: Hashing, seed: int, value: int) -> int:
+    prime = protocol.prime
+    return protocol.g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
+
+
+def hashed(protocol: Hashing, seed: int, symbol: int) -> bytes:
+    parts = zip((seed, symbol), (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")), strict=True)
+    return b"".join(number.to_bytes(size, "little") for number, size in parts)
 
 
 def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> bytes:
-    prime, g = protocol.prime, protocol.g
-    functions = prime * (prime - 1)
-    word, further = stream.number(16 * user, 8), stream.on(16 * user)
-    while word < 2**64 % functions:
-        word = next(further)
-    seed = word % functions
-    bucket = g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
+    g = protocol.g
+    seed = a_seed(stream, 16 * user, protocol.prime)
+    bucket = bucket_of(protocol, seed, value)
     word = stream.number(16 * user + 8, 8)
     symbol = (bucket + offset(word, *protocol.weights)) % g
     if value < 0:  # nobody's
@@ -148,8 +179,65 @@ def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> byt
         while word < 2**64 % g:
             word = next(further)
         symbol = word % g
-    parts = zip((seed, symbol), (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")), strict=True)
-    return b"".join(number.to_bytes(size, "little") for number, size in parts)
+    return hashed(protocol, seed, symbol)
+
+
+def second_round(protocol: Chain, key: bytes, user: int, permanent: bytes) -> bytes:
+    """Return a report, given the permanent answer."""
+    stream = Bytes(key)
+    if isinstance(protocol, LGRR):
+        value = symbol(stream, user, int.from_bytes(permanent, "little"), protocol.k, protocol.second)
+        return value.to_bytes(protocol.report_bytes, "little")
+    if isinstance(protocol, LongitudinalHashing):
+        size = protocol.report_dtype["seed"].itemsize
+        sent = symbol(stream, user, int.from_bytes(permanent[size:], "little"), protocol.g, protocol.second)
+        return permanent[:size] + sent.to_bytes(len(permanent) - size, "little")
+    assert isinstance(protocol, LongitudinalUnary)
+    width = protocol.report_bytes
+    address = user * (2 * width + -(-width // 2) * 2 * protocol.half)
+    uniform = stream.number(address + 2 * width, width) if protocol.half else -1
+    bits = row(stream, address, protocol.k, protocol.second[1]) ^ int.from_bytes(permanent, "little") & uniform
+    return bits.to_bytes(width, "little")
+
+
+def buckets(protocol: DBitFlipPM, held: int, answers: Any, value: int) -> tuple[bytes, int]:
+    """Return a report, and which of the held positions is the value's, or −1; ``answers`` draws bits given that."""
+    bucket = value * protocol.b // protocol.k
+    rank = (held % (1 << bucket)).bit_count() if held >> bucket & 1 else -1
+    sizes = (protocol.report_dtype[name].itemsize for name in ("positions", "bits"))
+    return b"".join(number.to_bytes(size, "little") for number, size in zip((held, answers(rank)), sizes, strict=True)), rank
+
+
+def positions(protocol: DBitFlipPM, stream: Bytes, user: int) -> int:
+    return a_set(stream, user, -1, protocol.b, protocol.d_bits, 0) if protocol.d_bits < protocol.b else 2**protocol.b - 1
+
+
+def remembered(protocol: Memoized, memory: bytes, user: int, value: int) -> tuple[bytes, int]:
+    """Return a user's permanent answer, and its memo class."""
+    if isinstance(protocol, DBitFlipPM):
+        held, stream = positions(protocol, Bytes(part(memory, "positions")), user), Bytes(part(memory, "bits"))
+
+        def answers(rank: int) -> int:
+            number = user * (protocol.d_bits + 1) + rank + 1
+            return own_and_others(stream, number, rank, protocol.d_bits, protocol.weights)
+
+        report, rank = buckets(protocol, held, answers, value)
+        return report, rank + 1
+    if isinstance(protocol, LongitudinalHashing):
+        seed = a_seed(Bytes(part(memory, "seed")), 8 * user, protocol.prime)
+        bucket = bucket_of(protocol, seed, value)
+        kept = symbol(Bytes(part(memory, "symbol")), user * protocol.g + bucket, bucket, protocol.g, protocol.permanent.weights)
+        return hashed(protocol, seed, kept), bucket
+    assert isinstance(protocol, Chain)
+    return randomize(protocol.permanent, memory, user * protocol.k + value, value), value
+
+
+def first_report(protocol: Memoized, key: bytes, user: int, value: int) -> bytes:
+    if isinstance(protocol, DBitFlipPM):
+        held, stream = positions(protocol, Bytes(part(key, "positions")), user), Bytes(part(key, "bits"))
+        return buckets(protocol, held, lambda rank: own_and_others(stream, user, rank, protocol.d_bits, protocol.weights), value)[0]
+    assert isinstance(protocol, Chain)
+    return second_round(protocol, part(key, "report"), user, randomize(protocol.permanent, part(key, "permanent"), user, value))
 
 
 def exponential_coin(words: Iterator[int], gamma: int) -> bool:
@@ -233,6 +321,8 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
     for solution, draw in ((SPL, splitting), (SMP, sampling), (RSFD, hiding)):
         if isinstance(protocol, solution):
             return draw(protocol, key, user, value)
+    if isinstance(protocol, Memoized):
+        return first_report(protocol, key, user, value)
     stream = Bytes(key)
     if isinstance(protocol, GRR):
         return grr(protocol, stream, user, value)

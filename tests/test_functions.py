@@ -4,20 +4,117 @@ import importlib
 import inspect
 import os
 import runpy
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, Stream
+from multi_freq_ldpy import (
+    BLH,
+    GRR,
+    LBLH,
+    LGRR,
+    LOLH,
+    LOSUE,
+    LOUE,
+    LSOUE,
+    LSUE,
+    OLH,
+    OUE,
+    SHE,
+    SS,
+    SUE,
+    DBitFlipPM,
+    Stream,
+    wire,
+)
 from multi_freq_ldpy.estimators.Histogram_estimator import IBU, MI, MI_long
+from multi_freq_ldpy.functions.forms import form_of
+from multi_freq_ldpy.long_freq_est import L_ADP, L_GRR, L_LH, L_OSUE, L_OUE, L_SOUE, L_SUE
+from multi_freq_ldpy.long_freq_est.dBitFlipPM import dBitFlipPM_Aggregator, dBitFlipPM_Client
+from multi_freq_ldpy.long_freq_est.Variance_LONG_PURE import VAR_Long_Pure
+from multi_freq_ldpy.longitudinal.memoized import Chain
 from multi_freq_ldpy.pure_frequency_oracles import ADP, HE, LH, UE
 from multi_freq_ldpy.pure_frequency_oracles import GRR as GRR_functions
 from multi_freq_ldpy.pure_frequency_oracles import SS as SS_functions
 from multi_freq_ldpy.pure_frequency_oracles.Variance_PURE import VAR_Pure
 
 SIGNATURES = """
+long_freq_est.L_ADP: L_ADP_Aggregator(reports, k, eps_perm, eps_1)
+long_freq_est.L_ADP: L_ADP_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
+long_freq_est.L_ADP: L_ADP_Aggregator_MI(reports, k, eps_perm, eps_1)
+long_freq_est.L_ADP: L_ADP_Client(input_data, k, eps_perm, eps_1)
+long_freq_est.L_GRR: L_GRR_Aggregator(reports, k, eps_perm, eps_1)
+long_freq_est.L_GRR: L_GRR_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
+long_freq_est.L_GRR: L_GRR_Aggregator_MI(reports, k, eps_perm, eps_1)
+long_freq_est.L_GRR: L_GRR_Client(input_data, k, eps_perm, eps_1)
+long_freq_est.L_LH: L_LH_Aggregator_IBU(reports, k, eps_perm, eps_1, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
+long_freq_est.L_LH: L_LH_Aggregator_MI(reports, k, eps_perm, eps_1, optimal=True)
+long_freq_est.L_LH: L_LH_Client(input_data, k, eps_perm, eps_1, optimal=True)
+long_freq_est.L_OSUE: L_OSUE_Aggregator(reports, eps_perm, eps_1)
+long_freq_est.L_OSUE: L_OSUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
+long_freq_est.L_OSUE: L_OSUE_Aggregator_MI(reports, eps_perm, eps_1)
+long_freq_est.L_OSUE: L_OSUE_Client(input_data, k, eps_perm, eps_1)
+long_freq_est.L_OUE: L_OUE_Aggregator(reports, eps_perm, eps_1)
+long_freq_est.L_OUE: L_OUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
+long_freq_est.L_OUE: L_OUE_Aggregator_MI(reports, eps_perm, eps_1)
+long_freq_est.L_OUE: L_OUE_Client(input_data, k, eps_perm, eps_1)
+long_freq_est.L_SOUE: L_SOUE_Aggregator(reports, eps_perm, eps_1)
+long_freq_est.L_SOUE: L_SOUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
+long_freq_est.L_SOUE: L_SOUE_Aggregator_MI(reports, eps_perm, eps_1)
+long_freq_est.L_SOUE: L_SOUE_Client(input_data, k, eps_perm, eps_1)
+long_freq_est.L_SUE: L_SUE_Aggregator(reports, eps_perm, eps_1)
+long_freq_est.L_SUE: L_SUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
+long_freq_est.L_SUE: L_SUE_Aggregator_MI(reports, eps_perm, eps_1)
+long_freq_est.L_SUE: L_SUE_Client(input_data, k, eps_perm, eps_1)
+long_freq_est.Variance_LONG_PURE: VAR_Long_Pure(p1, q1, p2, q2, n=1, f=0)
+long_freq_est.dBitFlipPM: dBitFlipPM_Aggregator(reports, b, d_bits, eps_perm)
+long_freq_est.dBitFlipPM: dBitFlipPM_Aggregator_MI(reports, b, d_bits, eps_perm)
+long_freq_est.dBitFlipPM: dBitFlipPM_Client(input_data, k, b, d_bits, eps_perm)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_ADP_Aggregator(reports_ue_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_ADP_Aggregator_MI(reports_ue_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_ADP_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_GRR_Aggregator(reports_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_GRR_Aggregator_MI(reports_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_GRR_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_OSUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_OSUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_OSUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_OUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_OUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_OUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_SOUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_SOUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_SOUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_SUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_SUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_L_SUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SMP_Solution: SMP_dBitFlipPM_Aggregator(reports_ue_tuple, lst_b, d_bits, d, eps_perm)
+long_mdim_freq_est.L_SMP_Solution: SMP_dBitFlipPM_Aggregator_MI(reports_ue_tuple, lst_b, d_bits, d, eps_perm)
+long_mdim_freq_est.L_SMP_Solution: SMP_dBitFlipPM_Client(input_tuple, lst_k, lst_b, d_bits, d, eps_perm)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_ADP_Aggregator(reports_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_ADP_Aggregator_MI(reports_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_ADP_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_GRR_Aggregator(reports_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_GRR_Aggregator_MI(reports_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_GRR_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_OSUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_OSUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_OSUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_OUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_OUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_OUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_SOUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_SOUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_SOUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_SUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_SUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_L_SUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
+long_mdim_freq_est.L_SPL_Solution: SPL_dBitFlipPM_Aggregator(reports_tuple, lst_b, d_bits, d, eps_perm)
+long_mdim_freq_est.L_SPL_Solution: SPL_dBitFlipPM_Aggregator_MI(reports_tuple, lst_b, d_bits, d, eps_perm)
+long_mdim_freq_est.L_SPL_Solution: SPL_dBitFlipPM_Client(input_tuple, lst_k, lst_b, d_bits, d, eps_perm)
 estimators.Histogram_estimator: IBU(k, A, obs_freq, nb_iter, tol, err_func)
 estimators.Histogram_estimator: MI(count_report, n, p, q)
 estimators.Histogram_estimator: MI_long(count_report, n, p1, q1, p2, q2)
@@ -111,13 +208,15 @@ def test_signature(line: str) -> None:
     assert function.__doc__
 
 
-@pytest.mark.parametrize(("number", "truth"), [(1, np.full(5, 0.2)), (3, np.full((3, 4), 0.25))])
+@pytest.mark.parametrize(
+    ("number", "truth"), [(1, np.full(5, 0.2)), (2, np.full(5, 0.2)), (3, np.full((3, 4), 0.25)), (4, np.full((3, 4), 0.25))]
+)
 def test_listings_of_the_paper(number: int, truth: np.ndarray) -> None:
     """A million users each: 0.02 is more than six standard errors."""
     found = runpy.run_path(str(Path(__file__).parent / f"listing_{number}.py"))["est_freq"]
     assert all(each.dtype == np.float64 for each in found)
-    assert np.shape(found) == truth.shape
-    assert np.abs(np.array(found) - truth).max() < 0.02
+    assert np.shape(found) == shape
+    assert np.abs(np.array(found) - 1 / shape[-1]).max() < 0.02
 
 
 # Client, what distinguishes it, its protocol, its aggregators
@@ -129,42 +228,56 @@ FUNCTIONS: list[tuple[Any, dict[str, Any], Any, Any, Any]] = [
     (LH.LH_Client, {"optimal": False}, BLH, LH.LH_Aggregator, LH.LH_Aggregator_IBU),
     (SS_functions.SS_Client, {}, SS, SS_functions.SS_Aggregator, SS_functions.SS_Aggregator_IBU),
     (HE.HE_Client, {}, SHE, HE.HE_Aggregator, HE.HE_Aggregator_IBU),
+    (L_GRR.L_GRR_Client, {}, LGRR, L_GRR.L_GRR_Aggregator, L_GRR.L_GRR_Aggregator_IBU),
+    (L_SUE.L_SUE_Client, {}, LSUE, L_SUE.L_SUE_Aggregator, L_SUE.L_SUE_Aggregator_IBU),
+    (L_SOUE.L_SOUE_Client, {}, LSOUE, L_SOUE.L_SOUE_Aggregator, L_SOUE.L_SOUE_Aggregator_IBU),
+    (L_OUE.L_OUE_Client, {}, LOUE, L_OUE.L_OUE_Aggregator, L_OUE.L_OUE_Aggregator_IBU),
+    (L_OSUE.L_OSUE_Client, {}, LOSUE, L_OSUE.L_OSUE_Aggregator, L_OSUE.L_OSUE_Aggregator_IBU),
+    (L_LH.L_LH_Client, {"optimal": True}, LOLH, L_LH.L_LH_Aggregator, L_LH.L_LH_Aggregator_IBU),
+    (L_LH.L_LH_Client, {"optimal": False}, LBLH, L_LH.L_LH_Aggregator, L_LH.L_LH_Aggregator_IBU),
     (ADP.ADP_Client, {"optimal": True}, GRR, ADP.ADP_Aggregator, ADP.ADP_Aggregator_IBU),
+    (L_ADP.L_ADP_Client, {}, LGRR, L_ADP.L_ADP_Aggregator, L_ADP.L_ADP_Aggregator_IBU),
 ]
+DRAWN_AHEAD = FUNCTIONS[:-2]
 TRUTH = np.array([0.5, 0.3, 0.1, 0.1, 0.0, 0.0])
 
 
-def aggregate(aggregator: Any, reports: Any, k: int, epsilon: float, options: dict[str, Any]) -> Any:
+def budgets(cls: Any, epsilon: float) -> tuple[float, ...]:
+    """Return the budgets of a protocol whose first report costs epsilon."""
+    return (2 * epsilon, epsilon) if issubclass(cls, Chain) else (epsilon,)
+
+
+def aggregate(aggregator: Any, reports: Any, k: int, epsilon: tuple[float, ...], options: dict[str, Any]) -> Any:
     """Call an aggregator, with k where its signature has it in place."""
     if "k" in list(inspect.signature(aggregator).parameters)[:2]:
-        return aggregator(reports, k, epsilon, **options)
-    return aggregator(reports, epsilon, **options, k=k)
+        return aggregator(reports, k, *epsilon, **options)
+    return aggregator(reports, *epsilon, **options, k=k)
 
 
 @pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), FUNCTIONS)
 def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any) -> None:
     """Clients draw from the operating system: 0.06 is more than six standard errors of every protocol (10⁻⁸ a comparison)."""
-    k, epsilon = 6, 2.0
+    k, epsilon = 6, budgets(cls, 2.0)
     values = np.repeat(np.arange(k), (TRUTH * 16_000).astype(int))
-    reports = [client(v, k, epsilon, **options) for v in values]
-    seeded = [client(v, k, epsilon, **options, rng=Stream(1)) for v in values[:50]]
-    assert all(np.array_equal(a, client(v, k, epsilon, **options, rng=Stream(1))) for a, v in zip(seeded, values[:50], strict=True))
-    for found in (aggregate(mi, reports, k, epsilon, options), ibu(reports, k, epsilon, **options)):
+    reports = [client(v, k, *epsilon, **options) for v in values]
+    seeded = [client(v, k, *epsilon, **options, rng=Stream(1)) for v in values[:50]]
+    assert all(np.array_equal(a, client(v, k, *epsilon, **options, rng=Stream(1))) for a, v in zip(seeded, values[:50], strict=True))
+    for found in (aggregate(mi, reports, k, epsilon, options), ibu(reports, k, *epsilon, **options)):
         assert found.dtype == np.float64
         assert found.sum() == pytest.approx(1)
         assert (found >= 0).all()
         assert np.abs(found - TRUTH).max() < 0.06
-    ours = cls(k, epsilon).randomize(values, 1)
+    ours = cls(k, *epsilon).randomize(values, 1)
     assert np.abs(aggregate(mi, ours, k, epsilon, options) - TRUTH).max() < 0.06
     for wrong in (-1, k, 0.5, "a", None):
         with pytest.raises((ValueError, TypeError), match="input_data"):
-            client(wrong, k, epsilon, **options)
+            client(wrong, k, *epsilon, **options)
     for repeating in (1, np.random.SeedSequence(1)):
         with pytest.raises(TypeError, match="rng"):
-            client(0, k, epsilon, **options, rng=repeating)
+            client(0, k, *epsilon, **options, rng=repeating)
     for bad_k, bad_epsilon in ((1, 1.0), (2.5, 1.0), ([3], 1.0), (3, 0), (3, "1"), (3, True)):
-        with pytest.raises((ValueError, TypeError), match="k|epsilon"):
-            client(0, bad_k, bad_epsilon, **options)
+        with pytest.raises((ValueError, TypeError), match="k|epsilon|eps_"):
+            client(0, bad_k, *[bad_epsilon] * len(epsilon), **options)
     with pytest.raises(ValueError, match="empty"):
         aggregate(mi, [], k, epsilon, options)
     with pytest.raises((ValueError, TypeError), match="reports"):
@@ -174,26 +287,26 @@ def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any,
             aggregate(mi, nonsense, k, epsilon, options)
     if "optimal" in options:
         with pytest.raises(TypeError, match="optimal"):
-            client(0, k, epsilon, optimal="no")
+            client(0, k, *epsilon, optimal="no")
     for option in ({"nb_iter": 0}, {"tol": 0}, {"err_func": "rmse"}):
         with pytest.raises(ValueError, match=next(iter(option))):
-            ibu(reports[:10], k, epsilon, **options, **option)
+            ibu(reports[:10], k, *epsilon, **options, **option)
 
 
-@pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), FUNCTIONS[:7])
+@pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), DRAWN_AHEAD)
 def test_drawn_ahead_reports_follow_the_law(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any) -> None:
     """Reports drawn for value 0 and turned into reports about another value have that value's law (6 deviations a report)."""
-    k, epsilon, value, n = 4, 1.0, 2, 60_000
-    protocol = cls(k, epsilon)
-    reports = [client(value, k, epsilon, **options) for _ in range(n)]
+    k, epsilon, value, n = 4, budgets(cls, 1.0), 2, 40_000
+    protocol = cls(k, *epsilon)
+    reports = [client(value, k, *epsilon, **options) for _ in range(n)]
     if cls is SHE:
         rows = np.array(reports)
         assert abs(rows[:, value].mean() - 1) < 6 * rows[:, value].std() / n**0.5
         assert (np.abs(np.delete(rows, value, axis=1).mean(axis=0)) < 6 * rows[:, 0].std() / n**0.5).all()
         return
-    if cls is GRR:
+    if cls in (GRR, LGRR):
         packed = np.array(reports, np.uint8)
-    elif cls in (OLH, BLH):
+    elif cls in (OLH, BLH, LOLH, LBLH):
         packed = np.array([(seed, symbol) for symbol, seed in reports], protocol.report_dtype)
     else:
         rows = np.array(reports).astype(np.uint8) if cls is not SS else np.array([np.isin(np.arange(k), r) for r in reports])
@@ -228,6 +341,38 @@ def test_what_clients_return() -> None:
     assert isinstance(ADP.ADP_Client(1, 3, 1.0), int)
 
 
+def test_dbitflip_functions() -> None:
+    """Reports drawn ahead for bucket 0 and turned into reports about another bucket have its law; 6 deviations a report."""
+    k, b, d_bits, eps_perm, value, n = 8, 4, 2, 2.0, 5, 40_000
+    client, aggregator = dBitFlipPM_Client, dBitFlipPM_Aggregator
+    protocol = DBitFlipPM(k, eps_perm, b, d_bits)
+    reports = [client(value, k, b, d_bits, eps_perm) for _ in range(n)]
+    law: dict[bytes, float] = {}
+    for report, chance in protocol.law(value).items():
+        row = form_of(protocol).unpack(protocol, wire.decode(protocol, report))[0]
+        law[row.tobytes()] = float(chance)
+    seen = Counter(row.tobytes() for row in reports)
+    assert seen.keys() <= law.keys()
+    for row, chance in law.items():
+        assert abs(seen[row] - n * chance) < 6 * (n * chance) ** 0.5 + 3
+    assert (reports[0].dtype, reports[0].shape, reports[0].base) == (np.float64, (4,), None)
+    assert set(reports[0]) <= {-1.0, 0.0, 1.0}
+    found = aggregator(reports, b, d_bits, eps_perm)
+    assert np.abs(found - [0, 0, 1, 0]).max() < 0.1
+    ours = protocol.randomize(np.full(n, value), 1)
+    assert np.allclose(aggregator(ours, b, d_bits, eps_perm), protocol.estimate(ours).norm())
+    assert np.allclose(aggregator(form_of(protocol).unpack(protocol, ours), b, d_bits, eps_perm), protocol.estimate(ours).norm())
+    assert np.array_equal(client(1, k, b, d_bits, eps_perm, rng=Stream(1)), client(1, k, b, d_bits, eps_perm, rng=Stream(1)))
+    full = [client(v, 4, 4, 4, 3.0) for v in [0, 1, 1, 1] * 2000]
+    assert np.abs(aggregator(full, 4, 4, 3.0) - [0.25, 0.75, 0, 0]).max() < 0.1
+    for wrong in ([[0, 1, -1, 1]], [[0, -1, -1, -1]], [[0, 0.5, -1, -1]], [[0, 1, -1]], [[-2, 0, -1, -1]], [3], ["a"]):
+        with pytest.raises((ValueError, TypeError), match="reports"):
+            aggregator(wrong, b, d_bits, eps_perm)
+    for arguments in ((8, k, b, d_bits, 1.0), (0, k, 9, 2, 1.0), (0, k, 4, 5, 1.0), (0, k, 4, 2, 0), (0, k, 4, True, 1.0)):
+        with pytest.raises((ValueError, TypeError), match="input_data|b must|d_bits must|eps_perm must"):
+            client(*arguments)
+
+
 def test_unary_reports_of_several_kinds() -> None:
     reports = [UE.UE_Client(v % 3, 9, 2.0) for v in range(3000)]
     expected = UE.UE_Aggregator(reports, 2.0)
@@ -252,6 +397,11 @@ def test_histogram_encoding_refuses_floats_and_sums_without_thresholds() -> None
 def test_estimators() -> None:
     assert VAR_Pure(0.5, 0.25) == pytest.approx(3.0)
     assert VAR_Pure(0.5, 0.25, n=100, f=1) == pytest.approx(0.04)
+    for protocol in (LGRR(5, 2.0, 1.0), LOSUE(5, 2.0, 1.0), LOUE(5, 2.0, 1.0)):
+        first, (own, other) = protocol.permanent.channel, (weight / 2**64 for weight in protocol.second)
+        for f in (0, 0.3, 1):
+            assert VAR_Long_Pure(first.p, first.q, own, other, n=50, f=f) == pytest.approx(protocol.variance(50, f))
+    assert np.allclose(VAR_Long_Pure(0.8, 0.1, 0.9, 0.1, n=[1, 2]), VAR_Long_Pure(0.8, 0.1, 0.9, 0.1) / np.array([1, 2]))
     assert np.allclose(MI(np.array([50, 50]), 100, 0.75, 0.25), 0.5)
     assert np.allclose(MI([0, 0], 100, 0.75, 0.25), 0.5), "all clipped: uniform"
     assert np.allclose(MI_long([50, 50], 100, 0.75, 0.25, 0.9, 0.1), 0.5)
@@ -270,6 +420,8 @@ def test_estimators() -> None:
         lambda: VAR_Pure(2, 0.1),
         lambda: VAR_Pure(0.5, 0.1, n=-5),
         lambda: VAR_Pure(0.5, 0.1, f=-1),
+        lambda: VAR_Long_Pure(0.1, 0.5, 0.9, 0.1),
+        lambda: VAR_Long_Pure(0.5, 0.1, 0.1, 0.9),
     ):
         with pytest.raises(ValueError, match="A|obs_freq|err_func|count_report|n|p"):
             call()

@@ -1,12 +1,32 @@
 """The functions for several attributes: what clients return, what aggregators take, and that drawn-ahead reports follow the law."""
 
 import os
+from functools import wraps
 from typing import Any
 
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, RSFD, SMP, SPL, SS, SUE, Stream, best
+from multi_freq_ldpy import (
+    BLH,
+    GRR,
+    LGRR,
+    LOSUE,
+    LOUE,
+    LSOUE,
+    LSUE,
+    OLH,
+    OUE,
+    RSFD,
+    SMP,
+    SPL,
+    SS,
+    SUE,
+    DBitFlipPM,
+    Stream,
+    best,
+)
+from multi_freq_ldpy.long_mdim_freq_est import L_SMP_Solution, L_SPL_Solution
 from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
 
 SIZES = [2, 5, 3]
@@ -22,8 +42,18 @@ CHOICES: dict[str, dict[Any, Any]] = {
 }
 
 
-def made(make: Any, factory: Any, more: dict[str, Any], ks: list[int], epsilon: float) -> Any:
-    return make(factory, ks, epsilon, **more)
+OVER_TIME: dict[str, Any] = {"L_GRR": LGRR, "L_SUE": LSUE, "L_SOUE": LSOUE, "L_OUE": LOUE, "L_OSUE": LOSUE, "L_ADP": best}
+
+
+def two_budgets(function: Any) -> Any:
+    """Return a function of two budgets as one of the second, half of the first; wrong ones go in twice."""
+
+    @wraps(function)
+    def call(*arguments: Any, **options: Any) -> Any:
+        *others, epsilon = arguments
+        return function(*others, 2 * epsilon if isinstance(epsilon, float) else epsilon, epsilon, **options)
+
+    return call
 
 
 def cases() -> Any:
@@ -41,19 +71,28 @@ def cases() -> Any:
                     lambda ks, e, m=make, f=factory, o=more: m(f, ks, e, **o),
                     id=f"{name}_{protocol}_{optimal}",
                 )
+    for module, make, name in ((L_SPL_Solution, SPL, "SPL"), (L_SMP_Solution, SMP, "SMP")):
+        for protocol, factory in OVER_TIME.items():
+            yield pytest.param(
+                two_budgets(getattr(module, f"{name}_{protocol}_Client")),
+                two_budgets(getattr(module, f"{name}_{protocol}_Aggregator")),
+                {},
+                lambda ks, e, m=make, f=factory: m(f, ks, 2 * e, e),
+                id=f"{name}_{protocol}",
+            )
 
 
 CASES = list(cases())
 
 
 def aggregate(aggregator: Any, reports: Any, ks: Any, epsilon: float, options: dict[str, Any]) -> Any:
-    if "_UE_A" in aggregator.__name__:
+    if "UE_A" in aggregator.__name__ and "RSpFD" not in aggregator.__name__:
         return aggregator(reports, len(ks), epsilon, **options, lst_k=ks)
     return aggregator(reports, ks, len(ks), epsilon, **options)
 
 
 def test_every_function_is_a_case() -> None:
-    assert len(CASES) == 8 + 8 + 10
+    assert len(CASES) == 8 + 8 + 10 + 6 + 6
 
 
 @pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
@@ -105,7 +144,7 @@ def test_wrong_arguments(client: Any, aggregator: Any, options: dict[str, Any], 
         with pytest.raises((ValueError, TypeError), match="lst_k|d=|d must"):
             client((1, 4, 2), ks, d, 1.0, **options)
     for epsilon in (0, -1, "1", None, float("nan")):
-        with pytest.raises((ValueError, TypeError), match="epsilon"):
+        with pytest.raises((ValueError, TypeError), match="epsilon|eps_perm"):
             client((1, 4, 2), SIZES, 3, epsilon, **options)
     for rng in (1, np.random.SeedSequence(1)):
         with pytest.raises(TypeError, match="rng"):
@@ -132,7 +171,7 @@ def on_the_wire(solution: Any, report: Any) -> bytes:
     """Return a client's report as bytes."""
 
     def each(protocol: Any, entry: Any) -> bytes:
-        if isinstance(protocol, GRR):
+        if isinstance(protocol, GRR | LGRR):
             return int(entry).to_bytes(protocol.report_bytes, "little")
         if isinstance(protocol, OLH | BLH):
             symbol, seed = entry
@@ -163,6 +202,31 @@ def test_drawn_ahead_reports_follow_the_law(client: Any, aggregator: Any, option
     expected = np.array([float(chance) * n for chance in law.values()])
     squares = ((np.array([seen.get(report, 0) for report in law]) - expected) ** 2 / expected).sum()
     assert squares < len(law) + 6 * (2 * len(law)) ** 0.5 + 20
+
+
+@pytest.mark.parametrize(("module", "make", "name"), [(L_SPL_Solution, SPL, "SPL"), (L_SMP_Solution, SMP, "SMP")])
+def test_dbitflip_of_several_attributes(module: Any, make: Any, name: str) -> None:
+    ks, lst_b, d_bits, eps_perm = [8, 3], [4, 3], 2, 6.0
+    client, aggregator = getattr(module, f"{name}_dBitFlipPM_Client"), getattr(module, f"{name}_dBitFlipPM_Aggregator")
+    reports = [client((5, 1), ks, lst_b, d_bits, 2, eps_perm) for _ in range(4000)]
+    found = aggregator(reports, lst_b, d_bits, 2, eps_perm)
+    assert [len(each) for each in found] == lst_b
+    assert [int(each.argmax()) for each in found] == [2, 1]
+    solution = make(DBitFlipPM, ks, eps_perm, b=lst_b, d_bits=d_bits)
+    ours = solution.randomize([[5, 1], [0, 0]] * 500, 1)
+    for each, same in zip(aggregator(ours, lst_b, d_bits, 2, eps_perm), solution.estimate(ours).norm(), strict=True):
+        assert np.allclose(each, same)
+    for record, sizes, b, bits, d, budget, wrong in (
+        ((5,), ks, lst_b, 2, 2, 1.0, "input_tuple"),
+        ((5, 1), ks, [9, 3], 2, 2, 1.0, "b must"),
+        ((5, 1), ks, 4, 2, 2, 1.0, "lst_b"),
+        ((5, 1), ks, [4], 2, 2, 1.0, "b must"),
+        ((5, 1), ks, lst_b, 4, 2, 1.0, "d_bits"),
+        ((5, 1), ks, lst_b, 2, 3, 1.0, "d=3"),
+        ((5, 1), ks, lst_b, 2, 2, 0, "budget|epsilon|eps_perm"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=wrong):
+            client(record, sizes, b, bits, d, budget)
 
 
 def test_what_clients_return() -> None:

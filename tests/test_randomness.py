@@ -14,8 +14,10 @@ import pytest
 import reference
 from cases import CASES, ONE_SHOT, SOLUTIONS
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, RSFD, SMP, SS, Stream, wire
+from multi_freq_ldpy import BLH, GRR, LGRR, LOLH, OLH, OUE, RSFD, SMP, SS, DBitFlipPM, Panel, Stream, wire
+from multi_freq_ldpy.checks.tools import sizes
 from multi_freq_ldpy.kernels import bits, chacha, subsets, symbols
+from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
 from multi_freq_ldpy.protocol import Protocol
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
 from multi_freq_ldpy.randomness import CONSECUTIVE, Source, as_generator, subkey
@@ -81,15 +83,16 @@ def test_chacha_every_lane_and_the_carry_of_the_counter() -> None:
 
 # Domains so large that every other seed is rejected, and that most symbols need the low half of their word
 HUGE = [GRR(2**32 - 5, 25.0), OLH(3_100_000_000, 5.0), BLH(3_100_000_000, 1.0)]
+HUGE_MEMOIZED = [LGRR(2**32 - 5, 30.0, 25.0), LOLH(3_100_000_000, 8.0, 5.0), DBitFlipPM(2**32 - 5, 3.0, b=9, d_bits=4)]
 
 
 # Numbers below 2³¹ + 1 are drawn from words of which every other is rejected
 REJECTED = [RSFD(GRR, [2**31 + 1, 3_100_000_000], 22.0), RSFD(OLH, [3_100_000_000] * 2, 20.0), SMP(GRR, [2] * 300, 1.0)]
 
 
-@pytest.mark.parametrize("protocol", CASES + HUGE + SOLUTIONS + REJECTED, ids=repr)
+@pytest.mark.parametrize("protocol", CASES + HUGE + HUGE_MEMOIZED + SOLUTIONS + REJECTED, ids=repr)
 def test_kernel_equals_reference(protocol: Any) -> None:
-    ks = np.array([part.stop - part.start for _, part in protocol.parts])
+    ks = np.array(sizes(protocol))
     n = max(20, (4000 if len(ks) == 1 else 500) // (ks.sum() + 20)) // len(ks) + 2
     for first in (0, 12345, 2**40 + 3):
         values = np.arange(n)[:, np.newaxis] * (7 + np.arange(len(ks))) % ks
@@ -100,6 +103,24 @@ def test_kernel_equals_reference(protocol: Any) -> None:
         for i, value in enumerate(values.tolist()):
             expected = reference.randomize(protocol, key, first + i, value)
             assert data[i * size : (i + 1) * size] == expected, f"user {first + i} with value {value}"
+
+
+@pytest.mark.parametrize("protocol", [p for p in CASES + HUGE_MEMOIZED if isinstance(p, Memoized)], ids=repr)
+def test_panel_equals_reference(protocol: Any) -> None:
+    """Permanent answers by user and memo class, in any order of users, and a second round that moves on from call to call."""
+    n, key = 2**28, Stream(11).key
+    users = np.array([5, 0, n - 1, 77, 2**20, 6, 4, 3, 2, 1, 12345, n - 2])
+    memory = subkey(key, b"panel 0 " + protocol._label)
+    fresh = reference.part(subkey(subkey(key, b"spawn 0"), protocol._label), "report")
+    panel = Panel(protocol, n, Stream(11))
+    for number in range(2):
+        values = (users * 7 + number) % protocol.k
+        data, size = wire.encode(protocol, panel.report(values, users)), protocol.report_bytes
+        for i, (user, value) in enumerate(zip(users.tolist(), values.tolist(), strict=True)):
+            expected, _ = reference.remembered(protocol, memory, user, value)
+            if isinstance(protocol, Chain):
+                expected = reference.second_round(protocol, fresh, number * len(users) + i, expected)
+            assert data[i * size : (i + 1) * size] == expected, f"user {user} with value {value} in round {number}"
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 5.0, 700.0])

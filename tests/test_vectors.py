@@ -10,17 +10,39 @@ from typing import Any
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SMP, SPL, SS, SUE, Stream, Tally, registry, wire
+from multi_freq_ldpy import (
+    GRR,
+    LGRR,
+    LOLH,
+    LOSUE,
+    LSOUE,
+    OLH,
+    OUE,
+    RSFD,
+    SMP,
+    SPL,
+    SS,
+    SUE,
+    Client,
+    DBitFlipPM,
+    Stream,
+    Tally,
+    registry,
+    wire,
+)
+from multi_freq_ldpy.longitudinal.memoized import Memoized
 
 FOLDER = Path(__file__).parent / "vectors"
 KEY = bytes(range(32))
 VALUES = [0, 1, 2, 3, 4, 0, 0, 1]
 PARAMETERS = [(5, 1.0), (60, 0.5), (300, 3.0)]
+TWO_ROUNDS = [(5, 2.0, 1.0), (60, 1.0, 0.5), (300, 6.0, 3.0)]
+BUCKETS = [(5, 2.0), (60, 1.0, 20, 3), (300, 4.0, 300, 1)]
 RECORDS = [[0, 1, 2], [4, 1, 11], [2, 0, 7], [0, 0, 0], [0, 0, 0], [3, 1, 5], [1, 1, 1], [4, 0, 11]]
 SIZES = [5, 2, 12]
 SOLUTIONS: dict[str, list[Any]] = {
-    "SPL": [SPL(OUE, SIZES, 3.0), SPL([GRR, SUE, OLH], SIZES, 1.0)],
-    "SMP": [SMP(OUE, SIZES, 1.0), SMP([GRR, SS, OLH], SIZES, 2.0)],
+    "SPL": [SPL(OUE, SIZES, 3.0), SPL([GRR, SUE, OLH], SIZES, 1.0), SPL([LGRR, LOSUE, LOLH], SIZES, 6.0, 3.0)],
+    "SMP": [SMP(OUE, SIZES, 1.0), SMP([GRR, SS, OLH], SIZES, 2.0), SMP([LOLH, LGRR, LSOUE], SIZES, 2.0, 1.0), SMP(DBitFlipPM, SIZES, 2.0)],
     "RSFD": [
         RSFD(GRR, SIZES, 1.0),
         RSFD([OUE, GRR, OLH], SIZES, 1.0),
@@ -43,7 +65,22 @@ def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
         "counts": protocol.tally(reports).counts.tolist() if entries <= 100 else None,
         "tally": protocol.tally(reports).to_bytes().hex() if entries <= 20 else None,
         "privacy": protocol.privacy.report,
+        **over_time(protocol, values),
     }
+
+
+def over_time(protocol: Any, values: Any) -> dict[str, Any]:
+    """Return what lasts on a device with a known secret: it must never change."""
+    memory = Client(protocol, KEY, b"golden")._memory
+    users, held = np.zeros(len(values), np.int64), np.array(values)
+    found: dict[str, Any] = {}
+    if isinstance(protocol, Memoized):
+        answers = np.empty(len(values), protocol.report_dtype)
+        found["classes"] = protocol._remember(held, users, memory, answers).tolist()
+        found["permanent"] = wire.encode(protocol, answers).hex()
+    elif protocol.permanent is not None:
+        found["charges"] = [[list(each) for each in protocol._charged(held[i : i + 1], memory)] for i in range(len(values))]
+    return found
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
@@ -65,7 +102,8 @@ def test_there_is_a_vector_for_every_protocol() -> None:
 
 if __name__ == "__main__":
     for name in (*registry.PROTOCOLS, *registry.SOLUTIONS):
-        made = SOLUTIONS.get(name) or [registry.PROTOCOLS[name](k, epsilon) for k, epsilon in PARAMETERS]  # type: ignore[call-arg]
+        given = BUCKETS if name == "DBitFlipPM" else TWO_ROUNDS if name.startswith("L") else PARAMETERS
+        made = SOLUTIONS.get(name) or [registry.PROTOCOLS[name](*each) for each in given]
         specs = [json.loads(json.dumps(registry.to_spec(each))) for each in made]
         vectors = [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)]
         (FOLDER / f"{name}.json").write_text(json.dumps(vectors, indent=1) + "\n")

@@ -138,7 +138,7 @@ def _tally(solution: Any, reports: Any) -> Tally:
             raise type(error)(f"{'among the reports on ' if sampled else ''}attribute {j}: {error}") from None
         counts.append(counted.counts)
         answers.append(counted.n)
-    n = len(reports) if all(share == 1 for share in solution.answering) else solution._joined(answers)
+    n = solution._joined(answers) if sampled or any(map(np.ndim, answers)) else len(reports)
     return Tally(solution, np.concatenate(counts), n, len(reports))
 
 

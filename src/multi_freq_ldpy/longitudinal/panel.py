@@ -79,11 +79,10 @@ class Panel:
             numbers = np.atleast_1d(_check.integers("users", users, 0, self.n - 1, what=f"users are 0, …, n − 1 with n={self.n}")).copy()
             if numbers.ndim > 1:
                 raise ValueError(f"users must be a number or a vector, not an array of shape {numbers.shape}")
-            seen = np.zeros(self.n, np.bool_)
-            seen[numbers] = True
-            if int(seen.sum()) != len(numbers):
-                user = int(numbers[np.argmax(np.bincount(numbers)[numbers] > 1)])
-                raise ValueError(f"users must be different, but user {user} is among them twice")
+            ordered = np.sort(numbers)
+            twice = ordered[1:][ordered[1:] == ordered[:-1]]
+            if twice.size:
+                raise ValueError(f"users must be different, but user {twice[0]} is among them twice")
         if len(checked) != len(numbers):
             raise ValueError(f"values must be those of {len(numbers)} users, not of {len(checked)}")
         return checked, numbers, single

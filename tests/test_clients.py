@@ -1,0 +1,461 @@
+"""One device over time: what lasts, what it costs, and a file that survives whatever happens to it."""
+
+import json
+import os
+import pickle
+import random
+import signal
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multi_freq_ldpy import (
+    GRR,
+    LBLH,
+    LGRR,
+    LOLH,
+    LOSUE,
+    OUE,
+    RSFD,
+    SHE,
+    SMP,
+    SPL,
+    SS,
+    Client,
+    DBitFlipPM,
+    LimitReached,
+    wire,
+)
+from multi_freq_ldpy.longitudinal import ledger
+
+SECRET = bytes(range(32))
+SURE = LGRR(1000, 40.0, 39.0)  # a report is the permanent answer, and that is the value: what lasts can be read off
+
+
+def permanent(client: Client, values: Any) -> list[bytes]:
+    """Return what a client derives from its secret for each value."""
+    protocol: Any = client.protocol
+    out = np.empty(len(values), protocol.report_dtype)
+    protocol._remember(np.array(values), np.zeros(len(values), np.int64), client._memory, out)
+    return [each.tobytes() for each in out]
+
+
+# What lasts
+
+PROTOCOLS: list[Any] = [LGRR(50, 1.0, 0.5), LOSUE(50, 1.0, 0.5), LOLH(50, 1.0, 0.5), DBitFlipPM(50, 1.0, b=25, d_bits=7)]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
+def test_the_same_secret_remembers_the_same(protocol: Any) -> None:
+    values = range(50)
+    answers = permanent(Client(protocol, SECRET), values)
+    assert answers == permanent(Client(protocol, SECRET), values)
+    others = [
+        Client(protocol),
+        Client(protocol, SECRET[::-1]),
+        Client(protocol, SECRET, b"another survey"),
+        Client(type(protocol)(51, *list(vars(protocol).values())[1:3] if not isinstance(protocol, DBitFlipPM) else (1.0, 25, 7)), SECRET),
+    ]
+    for other in others:
+        assert sum(a == b for a, b in zip(answers, permanent(other, values), strict=True)) < 25
+    assert Client(protocol, SECRET).secret == SECRET
+    assert len(Client(protocol).secret) == 32
+
+
+def test_contexts_do_not_run_into_specs() -> None:
+    """What is hashed says where the spec ends: no context can make one protocol's memory that of another."""
+    labels = [LGRR(5, 2.0, 1.0)._label, LGRR(50, 2.0, 1.0)._label]
+    keys = {Client(LGRR(k, 2.0, 1.0), SECRET, c)._memory.key.tobytes() for k in (5, 50) for c in (b"", b"0", *labels)}
+    assert len(keys) == 8
+
+
+def test_the_second_round_is_always_new() -> None:
+    protocol = OUE(1000, 1.0)
+    for made in (protocol, LOSUE(1000, 2.0, 1.0), SPL(LOSUE, [500, 500], 4.0, 2.0)):
+        value = [1, 2] if isinstance(made, SPL) else 1
+        reports = [wire.encode(made, client.report(value)) for client in (Client(made, SECRET), Client(made, SECRET)) for _ in range(3)]
+        assert len(set(reports)) == 6
+
+
+def test_reports_are_reports() -> None:
+    solutions: list[Any] = [
+        SPL(LGRR, [3, 4], 2.0, 1.0),
+        SMP([LOLH, LGRR], [30, 4], 2.0, 1.0),
+        RSFD(OUE, [3, 4], 1.0),
+        SMP(GRR, [3, 4], 1.0),
+    ]
+    for protocol in (*PROTOCOLS, GRR(50, 1.0), SS(50, 1.0), SHE(50, 1.0), LBLH(50, 1.0, 0.5), *solutions):
+        value = [2, 3] if protocol in solutions else 49
+        client = Client(protocol)
+        reports = [client.report(value) for _ in range(20)]
+        tally = protocol.tally(np.array(reports, protocol.report_dtype) if np.ndim(reports[0]) == 0 else reports)
+        assert tally.users == 20
+        assert protocol.tally(wire.decode(protocol, b"".join(wire.encode(protocol, each) for each in reports))) == tally
+        if isinstance(protocol, SMP):
+            assert len({int(each["attribute"]) for each in reports}) == 1
+
+
+def test_clients_fit_the_law() -> None:
+    """First reports of 4000 devices with their own secrets have the law of the protocol: six deviations."""
+    for protocol in (LGRR(3, 2.0, 1.0), LOLH(3, 2.0, 1.0)):
+        reports = np.array([Client(protocol).report(1) for _ in range(4000)])
+        estimate = protocol.estimate(reports)
+        assert np.abs(estimate.frequencies - [0, 1, 0]).max() < 6 * estimate.std.max()
+
+
+# What it costs
+
+
+def test_the_ledger() -> None:
+    client = Client(LGRR(5, 2.0, 1.0))
+    assert client.spent == 0
+    for value, spent in ((3, 2.0), (3, 2.0), (1, 4.0), (3, 4.0), (1, 4.0), (0, 6.0)):
+        client.report(value)
+        assert client.spent == pytest.approx(spent)
+    once = Client(GRR(5, 0.5))
+    for i in range(1, 5):
+        once.report(2)
+        assert once.spent == pytest.approx(0.5 * i)
+    hashed = Client(LBLH(100, 2.0, 1.0), SECRET)
+    for value in range(100):
+        hashed.report(value)
+    assert hashed.spent == pytest.approx(4.0), "two symbols, whatever the values"
+    held = Client(DBitFlipPM(100, 2.0, b=50, d_bits=3), SECRET)
+    for value in range(100):
+        held.report(value)
+    assert held.spent == pytest.approx(8.0), "three positions, or none of them"
+    assert Client(DBitFlipPM(100, 2.0, b=4)).protocol.classes == 4
+
+
+def test_the_ledger_of_solutions() -> None:
+    split = Client(SPL(LGRR, [3, 4], 4.0, 2.0))
+    for record, spent in (((0, 0), 4.0), ((0, 1), 6.0), ((1, 1), 8.0), ((0, 0), 8.0)):
+        split.report(record)
+        assert split.spent == pytest.approx(spent)
+    for seed in range(20):
+        sampled = Client(SMP(LGRR, [3, 4], 4.0, 2.0), bytes([seed]) * 32)
+        attribute = int(sampled.report((0, 0))["attribute"])
+        sampled.report((0, 1))
+        assert sampled.spent == pytest.approx(8.0 if attribute == 1 else 4.0)
+    mixed = Client(SPL.of([LGRR(3, 2.0, 1.0), GRR(3, 0.5)]))
+    for spent in (2.5, 3.0, 3.5):
+        mixed.report((0, 0))
+        assert mixed.spent == pytest.approx(spent)
+    hidden = Client(RSFD(GRR, [3, 3], 1.0))
+    for i in range(1, 4):
+        hidden.report((0, 1))
+        assert hidden.spent == pytest.approx(i * hidden.protocol.privacy.report)
+
+
+def test_wrong_input() -> None:
+    protocol = LGRR(5, 2.0, 1.0)
+    client = Client(protocol)
+    for value in (5, -1, 1.0, "1", None, [1], [1, 2], np.array([1])):
+        with pytest.raises((ValueError, TypeError), match="value"):
+            client.report(value)
+    assert client.spent == 0
+    assert client.report(np.int64(3)) in range(5)
+    for secret in (b"short", b"", "a" * 32, 5, bytearray(32)):
+        with pytest.raises((ValueError, TypeError), match="secret must be 32 bytes"):
+            Client(protocol, secret)
+    with pytest.raises(TypeError, match="context must be bytes"):
+        Client(protocol, SECRET, "survey")
+    with pytest.raises(TypeError, match="protocol must be"):
+        Client("LGRR")
+    with pytest.raises(ValueError, match=r"limit=3 needs a file"):
+        Client(protocol, limit=3)
+    assert SECRET.hex() not in repr(Client(protocol, SECRET))
+    with pytest.raises(TypeError, match="one device"):
+        pickle.dumps(client)
+
+
+# The file
+
+
+def test_a_file_remembers(tmp_path: Path) -> None:
+    path, protocol = tmp_path / "client", LOLH(50, 2.0, 1.0)
+    first = Client.open(path, protocol)
+    first.report(7)
+    again = Client.open(str(path), protocol)
+    assert again.secret == first.secret
+    assert permanent(again, range(50)) == permanent(first, range(50)) == permanent(Client(protocol, first.secret), range(50))
+    assert again.spent == first.spent == protocol.privacy.lifetime
+    for name in os.listdir(tmp_path):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    assert sorted(os.listdir(tmp_path)) == ["client", "client.lock"]
+    written = path.stat().st_mtime_ns
+    for _ in range(5):
+        again.report(7)
+    assert path.stat().st_mtime_ns == written, "nothing new, nothing written"
+    with pytest.raises(ValueError, match="protocol of .* is .*LOLH.*, not .*LGRR.*one file a client"):
+        Client.open(path, LGRR(50, 2.0, 1.0))
+    with pytest.raises(ValueError, match="context of"):
+        Client.open(path, protocol, context=b"other")
+    with pytest.raises(OSError, match="No such file"):
+        Client.open(tmp_path / "nowhere" / "client", protocol)
+
+
+def test_limits(tmp_path: Path) -> None:
+    path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
+    client = Client.open(path, protocol, limit=4.0)
+    client.report(0)
+    client.report(1)
+    before = path.read_bytes()
+    with pytest.raises(LimitReached, match=r"from 4\.0 to 6\.0, above limit=4\.0"):
+        client.report(2)
+    assert path.read_bytes() == before
+    assert client.report(0) in range(5), "what was paid for may be said again"
+    with pytest.raises(LimitReached):
+        Client.open(path, protocol, limit=4).report(3)
+    Client.open(path, protocol).report(3)
+    assert client.spent == pytest.approx(6.0)
+    for wrong in (0, -1, float("nan"), float("inf"), "4", True):
+        with pytest.raises((ValueError, TypeError), match="limit"):
+            Client.open(tmp_path / "other", protocol, limit=wrong)
+    assert not (tmp_path / "other").exists()
+    tenths = Client.open(tmp_path / "tenths", GRR(5, 0.1), limit=0.3)
+    for _ in range(3):
+        tenths.report(0)
+    with pytest.raises(LimitReached):
+        tenths.report(0)
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
+    Client.open(path, protocol).report(3)
+    whole = path.read_bytes()
+    damaged = [whole[:i] for i in range(0, len(whole), 7)]
+    damaged += [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(0, len(whole), 5)]
+    damaged += [whole + b"x", whole[::-1], b"", b"\n", b"{}\n", whole.replace(b"version", b"Version")]
+    for data in damaged:
+        path.write_bytes(data)
+        for use in (lambda: Client.open(path, protocol), lambda: Client.open(path, protocol, limit=2.0)):
+            with pytest.raises(ValueError, match="cannot be used"):
+                use()
+        assert path.read_bytes() == data, "what is refused is left as it is"
+    path.write_bytes(whole)
+    assert Client.open(path, protocol).spent == pytest.approx(2.0)
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"version": 2},
+    {"secret": "00"},
+    {"secret": 5},
+    {"classes": []},
+    {"classes": {"0": [-1]}},
+    {"classes": {"x": [1]}},
+    {"reports": {"0": 1.5}},
+    {"reports": {"0": True}},
+    {"protocol": 1},
+    {"context": "zz"},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=repr)
+def test_files_that_were_never_written_are_refused(change: dict[str, Any], tmp_path: Path) -> None:
+    path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
+    Client.open(path, protocol)
+    body = json.loads(path.read_bytes().partition(b"\n")[0])
+    line = json.dumps(body | change).encode() + b"\n"
+    path.write_bytes(line + ledger._digest(line))
+    with pytest.raises(ValueError, match="cannot be used"):
+        Client.open(path, protocol)
+
+
+def test_a_lost_file_is_not_replaced_in_silence(tmp_path: Path) -> None:
+    path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
+    client = Client.open(path, protocol)
+    client.report(1)
+    path.rename(tmp_path / "backup")
+    with pytest.raises(FileNotFoundError, match="is gone, and the secret with it"):
+        Client.open(path, protocol)
+    with pytest.raises(FileNotFoundError):
+        client.report(2)
+    assert client.report(1) in range(5), "what was charged before can be said"
+    (tmp_path / "backup").rename(path)
+    assert Client.open(path, protocol).secret == client.secret
+    path.unlink()
+    (tmp_path / "client.lock").unlink()
+    assert Client.open(path, protocol).secret != client.secret
+    with pytest.raises(ValueError, match="another client's file"):
+        client.report(3)
+
+
+def test_others_must_not_read_it(tmp_path: Path) -> None:
+    path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
+    old = os.umask(0)
+    try:
+        Client.open(path, protocol)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    path.chmod(0o640)
+    with pytest.raises(PermissionError, match="readable by nobody else, not have mode 640"):
+        Client.open(path, protocol)
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "client")
+    client = Client.open(tmp_path / "link", LGRR(5, 2.0, 1.0))
+    client.report(1)
+    assert (tmp_path / "link").is_symlink()
+    assert Client.open(tmp_path / "real" / "client", LGRR(5, 2.0, 1.0)).spent == pytest.approx(2.0)
+
+
+# Crashes
+
+
+class Crash(BaseException):
+    """The machine stops."""
+
+
+CALLS = ("open", "write", "pwrite", "read", "fsync", "replace", "close", "fchmod")
+
+
+@contextmanager
+def crashing(at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Let the call number ``at`` of those that a commit makes be the last, before or after it has its effect."""
+    made: list[str] = []
+    with monkeypatch.context() as patch:
+        for name in CALLS:
+            real = getattr(os, name)
+
+            def call(*arguments: Any, real: Any = real, name: str = name, **named: Any) -> Any:
+                made.append(name)
+                stopped = len(made) > at
+                result = None
+                if not stopped or name == "close" or (after and len(made) == at + 1):  # what a stopped process holds is closed for it
+                    result = real(*arguments, **named)
+                if stopped and (name != "close" or len(made) == at + 1):
+                    raise Crash
+                return result
+
+            patch.setattr(ledger.os, name, call)
+        yield made
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_interrupted_commits(after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every step of a commit: the same permanent answers, and a ledger that has all that was reported."""
+    protocol, interrupted = LGRR(100, 2.0, 1.0), 0
+    path = tmp_path / "client"
+    client = Client.open(path, protocol)
+    client.report(0)
+    secret, spent = client.secret, client.spent
+    for at in range(40):
+        try:
+            with crashing(at, after, monkeypatch) as made:
+                Client.open(path, protocol).report(1 + at)
+            spent += 2.0
+        except Crash:
+            interrupted += 1
+        now = Client.open(path, protocol)
+        assert now.secret == secret
+        assert now.spent >= spent - 1e-9
+        spent = now.spent
+    assert interrupted >= 15
+    assert at > len(made), "all steps have been interrupted"
+
+
+@pytest.mark.parametrize("after", [False, True])
+def test_interrupted_beginnings(after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that was never opened has told nothing: it begins again, and from then on keeps its secret."""
+    protocol = LGRR(100, 2.0, 1.0)
+    for at in range(30):
+        path = tmp_path / f"client{at}"
+        try:
+            with crashing(at, after, monkeypatch):
+                Client.open(path, protocol)
+        except Crash:
+            pass
+        secret = Client.open(path, protocol).secret
+        assert Client.open(path, protocol).secret == secret
+
+
+def forked(work: Any) -> tuple[int, int]:
+    """Run ``work(pipe)`` in a child process; return its number and where to read what it writes."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            work(writing)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    return child, reading
+
+
+def everything(reading: int) -> bytes:
+    data = b""
+    while part := os.read(reading, 2**16):
+        data += part
+    os.close(reading)
+    return data
+
+
+def test_killed_twenty_times(tmp_path: Path) -> None:
+    """A child reports as fast as it can and is killed: every report it has shown is in the ledger, under the same secret."""
+    protocol, path = GRR(5, 1.0), tmp_path / "client"
+    secret = Client.open(path, protocol).secret
+    Client(protocol).report(0)  # kernels are ready before the fork
+
+    def work(pipe: int) -> None:
+        client = Client.open(path, protocol)
+        while True:
+            client.report(1)
+            os.write(pipe, b".")
+
+    shown, generator = 0, random.Random(1)
+    for _ in range(20):
+        child, reading = forked(work)
+        time.sleep(generator.uniform(0.005, 0.05))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        shown += len(everything(reading))
+        now = Client.open(path, protocol)
+        assert now.secret == secret
+        assert shown <= round(now.spent) <= shown + 20
+    assert shown > 20
+
+
+def test_two_processes_share_a_file(tmp_path: Path) -> None:
+    """Two at once agree on what lasts, no charge is lost, and a limit holds for both together."""
+    path, protocol = tmp_path / "client", SURE
+    Client(protocol).report(0)
+
+    def work(pipe: int) -> None:
+        client = Client.open(path, protocol)
+        for value in range(20):
+            client.report(value)
+        os.write(pipe, client.secret + b"".join(permanent(client, range(20))))
+
+    children = [forked(work) for _ in range(3)]
+    said = {everything(reading) for _, reading in children}
+    for child, _ in children:
+        os.waitpid(child, 0)
+    assert len(said) == 1
+    assert Client.open(path, protocol).spent == pytest.approx(20 * protocol.privacy.lifetime)
+
+    def greedy(pipe: int) -> None:
+        client = Client.open(tmp_path / "once", GRR(5, 1.0), limit=30.0)
+        try:
+            while True:
+                client.report(0)
+                os.write(pipe, b".")
+        except LimitReached:
+            pass
+
+    children = [forked(greedy) for _ in range(2)]
+    total = sum(len(everything(reading)) for _, reading in children)
+    for child, _ in children:
+        os.waitpid(child, 0)
+    assert total == 30
+    assert Client.open(tmp_path / "once", GRR(5, 1.0)).spent == pytest.approx(30.0)
