@@ -429,6 +429,50 @@ class LifetimeOfOneReport(LGRR):
         return Privacy.of(self.ratio, None, Privacy.of(self.ratio))
 
 
+@dataclass(frozen=True)
+class ClassesShareNoise(LGRR):
+    """A user's permanent answers have one noise for all values: a change tells the difference. >>>"""
+
+    def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
+        self.permanent._randomize(values, memory.at(users), out)
+        return values
+
+
+@dataclass(frozen=True)
+class BitsShareNoise(LOSUE):
+    """The same for bits. >>>"""
+
+    def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
+        self.permanent._randomize(values, memory.at(users), out)
+        return values
+
+
+@dataclass(frozen=True)
+class UsersInPairs(LGRR):
+    """Two users share their permanent noise. >>>"""
+
+    def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
+        return super()._remember(values, users // 2, memory, out)
+
+
+@dataclass(frozen=True)
+class ChargedOnce(LGRR):
+    """A change of value is not charged for. >>>"""
+
+    def _charged(self, values: Values, memory: Source) -> list[tuple[int, int | None]]:
+        return [(0, 0)]
+
+
+@dataclass(frozen=True)
+class GroupsForgotten(LOSUE):
+    """What lasts of two values is taken for independent of the user's own. >>>"""
+
+    @property
+    def lasting(self) -> Channel:
+        right = super().lasting
+        return Channel(right.p, right.q, right.p2, right.q2, right.q * right.q, right.others)
+
+
 @dataclass(frozen=True, init=False, repr=False)
 class AttributeRedrawn(SMP):
     """Samples an attribute for every report. >>>"""
@@ -479,4 +523,9 @@ FAULTS: list[tuple[Mechanism, str]] = [
     (OthersNotFlipped(40, 4.0, 2.0), "unbiased"),
     (LifetimeOfOneReport(3, 2.0, 1.0), "lifetime"),
     (AttributeRedrawn(LGRR, [3, 2], 4.0, 2.0), "memory"),
+    (ClassesShareNoise(5, 2.0, 1.0), "rounds"),
+    (BitsShareNoise(5, 2.0, 1.0), "rounds"),
+    (UsersInPairs(5, 2.0, 1.0), "rounds"),
+    (ChargedOnce(5, 2.0, 1.0), "memory"),
+    (GroupsForgotten(5, 4.0, 2.0), "rounds"),
 ]

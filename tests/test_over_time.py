@@ -82,7 +82,7 @@ def attack(protocol: Memoized, n: int, rounds: int) -> tuple[float, float, float
     """Return how often averaging a panel's reports is right, how often one permanent answer is, and the standard error of that."""
     panel, users, values = Panel(protocol, n, 77), np.arange(n), np.arange(n) * 7 % protocol.k
     history = of_one_class(protocol, panel._memory, users, values)
-    sums = 0
+    sums: Any = 0
     for t in range(rounds):
         reports = panel.report(history[:, t % protocol.k])
         sums = sums + said(protocol, reports)
@@ -259,8 +259,9 @@ def test_a_bucket_nobody_holds() -> None:
     assert np.isnan(estimate.frequencies).sum() == 49
     assert np.isinf(estimate.std).sum() == 49
     assert estimate.norm().frequencies.sum() == pytest.approx(1)
-    with pytest.raises(ValueError, match="values"):
+    with pytest.raises(ValueError, match="not every report speaks of all"):
         estimate.group([0, 1])
+    assert len(DBitFlipPM(50, 2.0).estimate(DBitFlipPM(50, 2.0).randomize([3], 1)).group([0, 1])) == 1
 
 
 # Several attributes
@@ -293,7 +294,8 @@ def test_rounds_of_the_same_users(protocol: Any) -> None:
     """20 rounds: the standard error that is printed is that of 8000 groups of users, within 2 % (a deviation of 0.4 %)."""
     groups, users, rounds = 8000, 120, 20
     values = np.tile(np.repeat([0, 1], (30, 90)), groups)
-    panel, counts, tallies = Panel(protocol, groups * users, 5), 0, []
+    panel, tallies = Panel(protocol, groups * users, 5), []
+    counts: Any = 0
     for _ in range(rounds):
         reports = panel.report(values)
         tallies.append(protocol.tally(reports))
@@ -324,6 +326,20 @@ def test_intervals_of_combined_rounds_cover() -> None:
         for truth in [np.array([0.25, 0.75, 0, 0])]
     ]
     assert np.mean(covered, axis=0) == pytest.approx(level, abs=4.5 * (level * (1 - level) / groups) ** 0.5 + 0.01)
+
+
+@pytest.mark.parametrize("protocol", [LOSUE(4, 7.0, 6.0), DBitFlipPM(4, 8.0)], ids=repr)
+def test_intervals_where_few_permanent_answers_are_rare(protocol: Any) -> None:
+    """Many rounds of few users do not make a normal law: 30 rounds of 200 users, of whom hardly one has a wrong bit for ever."""
+    groups, users = 400, 200
+    panel, values = Panel(protocol, groups * users, 7), np.tile(np.repeat([0, 1], (195, 5)), groups)
+    rounds = [panel.report(values).reshape(groups, users, *np.empty(0, protocol.report_dtype).shape[1:]) for _ in range(30)]
+    truth = np.array([0.975, 0.025, 0, 0])
+    covered = []
+    for g in range(groups):
+        low, high = over_rounds([protocol.tally(r[g]) for r in rounds]).interval(0.95).T
+        covered.append((low <= truth) & (truth <= high))
+    assert (np.mean(covered, axis=0) > 0.95 - 4 * (0.05 * 0.95 / groups) ** 0.5).all()
 
 
 def test_what_lasts_of_other_subjects() -> None:

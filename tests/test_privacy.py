@@ -153,7 +153,7 @@ def test_best_chooses_least_variance() -> None:
     with pytest.raises(ValueError, match="of"):
         best(3, 1.0, of=())
     with pytest.raises(TypeError, match="budget"):
-        best(3, 1.0, 2.0)
+        best(3, 3.0, 2.0, 1.0)
 
 
 def test_laws_that_cannot_be_listed_say_so() -> None:

@@ -111,7 +111,7 @@ def test_panel_equals_reference(protocol: Any) -> None:
     n, key = 2**28, Stream(11).key
     users = np.array([5, 0, n - 1, 77, 2**20, 6, 4, 3, 2, 1, 12345, n - 2])
     memory = subkey(key, b"panel 0 " + protocol._label)
-    fresh = reference.part(subkey(subkey(key, b"spawn 0"), protocol._label), "report")
+    fresh = reference.part(subkey(subkey(key, b"part panel 0, attribute 0"), protocol._label), "report")
     panel = Panel(protocol, n, Stream(11))
     for number in range(2):
         values = (users * 7 + number) % protocol.k

@@ -208,7 +208,8 @@ def test_reports_and_simulations_agree_on_tables(solution: Any) -> None:
     held = [np.bincount(table[:, j], minlength=k) for j, k in enumerate(solution.ks)]
     for tally in (solution.tally(solution.randomize(table, 1)), solution.simulate(table, 2), solution.simulate(held, rng)):
         assert tally.users == 30_000
-        for estimate, counts in zip(solution.estimate(tally), held, strict=True):
+        for j, (estimate, each) in enumerate(zip(solution.estimate(tally), solution.protocols, strict=True)):
+            counts = np.bincount(each.cell_of(table[:, j]), minlength=each.cells)
             assert (np.abs(estimate.frequencies - counts / 30_000) < 6 * estimate.std + 1e-12).all()
     assert solution.simulate(table, 2) == solution.simulate(held, 2)
     nobody = solution.simulate(np.empty((0, solution.d), int))

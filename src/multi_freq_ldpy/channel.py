@@ -17,8 +17,8 @@ class Channel:
     p and q are the means of the contribution to the user's own value and to another one, p2 and q2 the second moments
     (p and q themselves for contributions of 0 and 1, which is the default). ``own_other`` and ``others`` are the means of the product
     of contributions to two values, one of them the user's own, or neither; they give the errors of groups. ``gap`` is p − q, kept apart
-    because for small budgets the difference of floats loses its digits; ``largest`` bounds a contribution. Numbers are floats, or Fractions
-    where exactness is wanted.
+    because for small budgets the difference of floats loses its digits; ``largest`` bounds a contribution, and ``unit`` says in what
+    portions counts come, which is what a normal law needs many of. Numbers are floats, or Fractions where exactness is wanted.
 
     >>> grr = Channel(p=0.5, q=0.25, own_other=0.0, others=0.0)
     >>> grr.estimate([40, 35, 25], 100)
@@ -35,6 +35,7 @@ class Channel:
     others: Number | None = None
     gap: Number | None = None
     largest: int = 1
+    unit: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", self.p - self.q if self.gap is None else self.gap)
@@ -103,6 +104,11 @@ class Channel:
             return None if same is None or different is None else rounds * same + rounds * (rounds - 1) * different
 
         assert self.gap is not None
+        unit = 1.0
+        for whole, lasts in zip(self.spread, lasting.spread, strict=True):  # of its variance, the part that lasts comes in portions of T
+            if whole > 0:
+                share = float(rounds * lasts / (whole + (rounds - 1) * lasts))
+                unit = max(unit, 1 + (rounds - 1) * share)
         return Channel(
             rounds * self.p,
             rounds * self.q,
@@ -112,6 +118,7 @@ class Channel:
             added(self.others, lasting.others),
             rounds * self.gap,
             rounds * self.largest,
+            unit * self.unit,
         )
 
     def then(self, p: Number, q: Number) -> "Channel":
@@ -141,7 +148,9 @@ class Channel:
         assert self.p2 is not None and self.q2 is not None
         own_second = self.p2 + (m - 1) * (self.q2 + 2 * self.own_other + (m - 2) * self.others)
         other_second = m * (self.q2 + (m - 1) * self.others)
-        return Channel(self.p + (m - 1) * self.q, m * self.q, own_second, other_second, gap=self.gap, largest=m * self.largest)
+        return Channel(
+            self.p + (m - 1) * self.q, m * self.q, own_second, other_second, gap=self.gap, largest=m * self.largest, unit=self.unit
+        )
 
     @property
     def known_law(self) -> bool:

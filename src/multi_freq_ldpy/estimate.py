@@ -111,8 +111,10 @@ class Estimate:
         """
         self._raw("group")
         chosen = _check.integers("values", values, 0, len(self) - 1, what="a value of the domain")
-        if chosen.ndim != 1 or not chosen.size or np.unique(chosen).size != chosen.size or np.ndim(self.n):
+        if chosen.ndim != 1 or not chosen.size or np.unique(chosen).size != chosen.size:
             raise ValueError(f"values must be a non-empty vector of different values, not {values!r}")
+        if np.ndim(self.n):
+            raise ValueError(f"values {values!r} have no error as a group: not every report speaks of all of them")
         channel = self.channel.group(chosen.size)
         counts = None if self.counts is None else self.counts[chosen].sum(keepdims=True)
         return Estimate(self.frequencies[chosen].sum(keepdims=True), self.n, channel, counts, self.users)

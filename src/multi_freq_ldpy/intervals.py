@@ -60,7 +60,7 @@ def limits(
     if counts is not None:
         reports = every[first].astype(np.float64)
         spread = np.minimum(*((reports * channel.slope) ** 2 * sigma2(f) for f in found.T))  # the variance of the count at either end
-        enough = np.where(reports * float(channel.spread[1]) >= SMALL, SKEWED, SMALL)
+        enough = channel.unit**2 * np.where(reports * float(channel.spread[1]) >= channel.unit**2 * SMALL, SKEWED, SMALL)
         sampled = of == "population" or (users is not None and bool((every < users).any()))
         for i in np.flatnonzero((spread < enough) | (reports < SMALL)):
             count, n = int(counts[first[i]]), int(every[first[i]])

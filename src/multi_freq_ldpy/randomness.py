@@ -84,6 +84,10 @@ class Stream:
             return [Stream() for _ in range(count)]
         return [Stream(subkey(self._key, b"spawn %d" % i)) for i in range(first, first + count)]
 
+    def part(self, name: bytes) -> "Stream":
+        """Return an independent stream for a purpose: where this one is seeded, always the same."""
+        return Stream(subkey(self.key, b"part " + name)) if self._seeded else Stream()
+
     def _renew(self) -> None:
         """After a fork: take a new key, or refuse. The old lock may be held by a thread that no longer exists."""
         if self._forks == _forks:
@@ -152,12 +156,12 @@ def _key(seed: Seed) -> bytes:
 class Source:
     """The randomness of users for one purpose: what ``_randomize`` draws from.
 
-    Users are numbered ``first``, ``first`` + 1 and so on, or, where ``numbers`` is not empty, as it says.
+    Users are numbered ``first``, ``first`` + 1 and so on, or as ``numbers`` says.
     """
 
-    key: NDArray[np.uint32]
+    key: NDArray[np.uint32] = field(repr=False)
     first: int
-    numbers: NDArray[np.uint64] = field(default_factory=lambda: CONSECUTIVE)
+    numbers: NDArray[np.uint64] | None = None
 
     @classmethod
     def of(cls, stream: Stream, label: bytes, n: int) -> "Source":
@@ -172,7 +176,7 @@ class Source:
 
     def skip(self, n: int) -> "Source":
         """Return the source of the users after the first n."""
-        return Source(self.key, self.first + n, self.numbers[n:])
+        return Source(self.key, self.first + n, None if self.numbers is None else self.numbers[n:])
 
     def at(self, users: NDArray[np.int64]) -> "Source":
         """Return the source of the given users, counted from the first."""
@@ -187,15 +191,15 @@ class Source:
 
     def users(self, n: int, stride: int) -> tuple[int, NDArray[np.uint64]]:
         """Return the users' numbers as kernels take them, if users of ``stride`` bytes have addresses: past the last they would repeat."""
-        last = int(self.numbers.max()) + 1 if self.numbers.size else self.first + n
+        last = self.first + n if self.numbers is None else int(self.numbers.max(initial=0)) + 1
         if last * stride > LAST_ADDRESS:
-            raise ValueError(f"position {last} of the stream is too far for users of {stride} bytes: use another stream")
-        return self.first, self.numbers
+            raise ValueError(f"position {last} of the stream is too far for users of {stride} bytes: use fewer users, or another stream")
+        return self.first, CONSECUTIVE if self.numbers is None else self.numbers
 
     def start(self, n: int, stride: int) -> int:
         """Return the first of consecutive users, likewise."""
-        first, numbers = self.users(n, stride)
-        if numbers.size:
+        first, _ = self.users(n, stride)
+        if self.numbers is not None:
             raise TypeError("this protocol draws for consecutive users only")
         return first
 

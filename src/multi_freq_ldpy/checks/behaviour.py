@@ -218,8 +218,10 @@ def _remembers(protocol: Memoized, memory: Source) -> None:
     holds(equal | ~same, "a memo class has two permanent answers")
     alike = (protocol.cell_of(np.array(some))[:, None] == protocol.cell_of(np.array(some)))[..., None]
     holds(same | ~alike, "values that are counted as one differ in their memo class")
-    holds(len({out.tobytes() for out in answers[0]}) > 1, "users share their permanent answers")
     holds(recalled(0, users[::-7])[1].tobytes() == answers[0][::-7].tobytes(), "the order of users changes what they remember")
+    for value in some[:3]:
+        charged = protocol._charged(np.array([value]), memory)
+        holds(charged == [(0, int(classes[some.index(value), 0]))], f"a report about {value} is charged as {charged}")
 
 
 def documented(subject: Mechanism) -> None:

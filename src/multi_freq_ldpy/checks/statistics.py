@@ -5,9 +5,12 @@ from typing import Any
 import numpy as np
 
 from .. import intervals
+from ..longitudinal.memoized import Memoized
 from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism
 from ..protocol import Protocol
+from ..protocols.hashing import Hashing
+from ..randomness import Source
 from .tools import Z, cell, everyone, holds, inputs, laws_of, many, protocols, sizes
 
 
@@ -87,24 +90,67 @@ def variance(subject: Any) -> None:
 
 
 def rounds(subject: Any) -> None:
-    """Of two rounds of a panel, the products of what a user contributes have the means that ``lasting`` states."""
-    n = many(subject) // 10
+    """Of two rounds of a panel, the products of what a user contributes have the means that ``lasting`` states.
+
+    Contributions to one value, to the own and another, and to two others. Permanent answers of two memo classes, and of two users, are
+    independent.
+    """
+    n, entries = many(subject) // 10, subject.parts[-1][1].stop
     values = everyone(subject, lambda k: k - 1, n)
     panel = Panel(subject, n, 50)
     first, second = (panel.report(values) for _ in range(2))
-    step = max(1, 2**22 // subject.parts[-1][1].stop)
-    sums = np.zeros((2, subject.parts[-1][1].stop))
+    step = max(1, 2**22 // entries)
+    owns = np.concatenate([np.full(each.cells, part.start + cell(each, each.k - 1)) for each, (_, part) in _parts(subject)])
+    nexts = np.concatenate([part.start + (np.arange(each.cells) + 1) % each.cells for each, (_, part) in _parts(subject)])
+    sums = np.zeros((3, 2, entries))
     for i in range(0, n, step):
-        both = subject.contributions(first[i : i + step]).astype(np.float64) * subject.contributions(second[i : i + step])
-        sums += both.sum(axis=0), (both**2).sum(axis=0)
-    answers = np.broadcast_to(subject.tally(first).n, sums[0].shape)
-    means, seconds = sums / answers
-    for each, (seen, part) in zip(protocols(subject), subject.parts, strict=True):
-        own = np.arange(each.cells) == cell(each, each.k - 1)
-        expected = np.where(own, float(seen.lasting.p2), float(seen.lasting.q2))
-        sigma = np.sqrt((seconds[part] - means[part] ** 2 + Z / answers[part]) / answers[part])  # not 0 where nothing rare was seen
-        off = np.abs(means[part] - expected) / sigma
-        holds(off < Z, f"products of two rounds are off by {off.max():.1f} deviations at {off.argmax()}")
+        one, other = (subject.contributions(each[i : i + step]).astype(np.float64) for each in (first, second))
+        for at, chosen in enumerate((slice(None), owns, nexts)):
+            both = one * other[:, chosen]
+            sums[at] += both.sum(axis=0), (both**2).sum(axis=0)
+    answers = np.broadcast_to(subject.tally(first).n, (entries,))
+    means, seconds = sums[:, 0] / answers, sums[:, 1] / answers
+    for each, (seen, part) in _parts(subject):
+        own, lasting = cell(each, each.k - 1), seen.lasting
+        where = np.arange(each.cells)
+        both_other = (where != own) & ((where + 1) % each.cells != own) & (each.cells > 3)
+        for at, chosen, expected in (
+            (0, where == own, lasting.p2),
+            (0, where != own, lasting.q2),
+            (1, where != own, lasting.own_other),
+            (2, both_other, None if isinstance(each, Hashing) else lasting.others),  # a mean over values only, for hashing
+        ):
+            if expected is not None and chosen.any():
+                mean, square, number = (x[part][chosen] for x in (means[at], seconds[at], answers))
+                sigma = np.sqrt((square - mean**2 + Z / number) / number)  # not 0 where nothing rare was seen
+                off = np.abs(mean - float(expected)) / sigma
+                holds(off < Z, f"products of two rounds are off by {off.max():.1f} deviations")
+        if isinstance(each, Memoized):
+            _independent(each, n // 4)
+
+
+def _parts(subject: Any) -> list[tuple[Any, Any]]:
+    return list(zip(protocols(subject), subject.parts, strict=True))
+
+
+def _independent(protocol: Memoized, n: int) -> None:
+    """Hold permanent answers of two classes of a user, and of two users, to be independent: the own contributions do not go together."""
+    users, memory, values = np.arange(n), Source.keyed(bytes(range(32))), (0, protocol.k - 1)
+    found = []
+    for value in values:
+        out = np.empty(n, protocol.report_dtype)
+        classes = protocol._remember(np.full(n, value), users, memory, out)
+        found.append((classes, protocol.contributions(out)[:, cell(protocol, value)].astype(np.float64)))
+    (one, a), (other, b) = found
+    speaks = (one > 0) & (other > 0) if protocol.answering[0] < 1 else np.ones(n, np.bool_)  # 0: the value's cell is not held
+    p, spread = (float(x) for x in (protocol.permanent.moments.p, protocol.permanent.moments.spread[0]))  # type: ignore[union-attr]
+    for what, chosen, x, y in (
+        ("memo classes", speaks & (one != other), a, b),
+        ("users", speaks & np.roll(speaks, 1), a, np.roll(a, 1)),
+    ):
+        if chosen.sum() > 100:
+            z = ((x - p) * (y - p))[chosen].sum() / (spread * chosen.sum() ** 0.5)
+            holds(abs(z) < Z, f"permanent answers of two {what} go together: {z:.1f} deviations")
 
 
 def coverage(subject: Mechanism) -> None:

@@ -69,5 +69,5 @@ def draw_and_count(key, first, numbers, values, k, last, w, p, owned, fractions,
     for low in range(0, values.size, BLOCK):
         part = values[low : low + BLOCK]
         block = rows[: part.size]
-        randomize(key, first + low, numbers, part, k, last, w, p, owned, fractions, corrections, block)
+        randomize(key, first + low, numbers[low : low + BLOCK], part, k, last, w, p, owned, fractions, corrections, block)
         count(block, counts)

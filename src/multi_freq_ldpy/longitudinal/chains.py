@@ -233,7 +233,7 @@ class LongitudinalHashing(Hashing, Chain):
 class LBLH(LongitudinalHashing):
     """Longitudinal binary local hashing: a seed for ever, and a bit that goes through two rounds.
 
-    As ``LOLH`` with g = 2: a user's reports cost at most 2·eps_perm, whatever becomes of the value.
+    As ``LOLH`` with g = 2: a user has two permanent answers at most, whatever becomes of the value.
 
     Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local differential privacy", EDBT 2023.
 
@@ -252,7 +252,7 @@ class LOLH(LongitudinalHashing):
     """Longitudinal optimal local hashing: a seed for ever, and a symbol out of g that goes through two rounds.
 
     One report is local hashing with eps_1 and the g of least variance for it, near e^eps_1 + 1. Choose it for large domains, where
-    reports have to be small or values change often: a user's reports cost at most g·eps_perm.
+    reports have to be small or values change often: a user has g permanent answers at most.
 
     Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local differential privacy", EDBT 2023.
 

@@ -46,10 +46,11 @@ class Client:
     def open(cls, path: str | os.PathLike[str], protocol: Mechanism, limit: float | None = None, context: bytes = b"") -> "Client":
         """Return the client of a file, which is made, readable by its owner only, if there never was one.
 
-        The file holds the secret and the ledger. Before ``report`` returns, a new charge is on disk, so that a crash can only charge for a
-        report that was never sent. Processes may share the file. A ``limit`` refuses, with ``LimitReached``, every report that would
-        bring ``spent`` above it; it holds for the clients that are opened with it. An old copy of the file that is put back has forgotten
-        what was spent since, though not the secret.
+        The file holds the secret and the ledger, which lists the memo classes used: mostly the values themselves. Before ``report``
+        returns, a new charge is on disk, so that a crash can only charge for a report that was never sent. Processes may share the file.
+        A ``limit`` refuses, with ``LimitReached``, every report that would bring ``spent`` above it; it holds for the clients that are
+        opened with it. Whoever sees that a report is missing can conclude that the value was a new one. An old copy of the file that is
+        put back has forgotten what was spent since, though not the secret.
         """
         client: Client = object.__new__(cls)
         client._limit = None if limit is None else _check.budget("limit", limit)
@@ -64,7 +65,7 @@ class Client:
         if not isinstance(context, bytes):
             raise TypeError(f"context must be bytes, not {_check.shown(context)}")
         self.protocol = protocol
-        self._store, self._lock = store, threading.Lock()
+        self._store, self._lock, self._process = store, threading.Lock(), os.getpid()
         self._state = State(secret, protocol._label.decode(), context, Ledger())
         if store is not None:
             found = store.opened(self._state)
@@ -85,8 +86,10 @@ class Client:
     def spent(self) -> float:
         """The privacy loss so far: distinct memo classes used, times the loss of a permanent answer.
 
-        It bounds the loss between two histories whose memo classes change at the same times. ``SPL`` adds up its attributes, ``SMP`` has
-        the sampled one only; with one-shot protocols it is the number of reports times ``privacy.report``.
+        It bounds the loss between two histories of one pattern: at any two times, either both have the same class as before or
+        both have another. When a value changes, and when it is the old one again, is not hidden. ``SPL`` adds up its attributes, ``SMP``
+        has the sampled one only; with one-shot protocols it is the number of reports times ``privacy.report``, and bounds the loss
+        between any two histories.
         """
         ledger = self._store.read().ledger if self._store is not None else self._ledger
         return ledger.spent(self.protocol._prices)
@@ -97,15 +100,21 @@ class Client:
         if not single:
             raise ValueError(f"value must be that of one user, not {_check.shown(value)}")
         charges = self.protocol._charged(values, self._memory)
-        with self._lock:
-            if (after := self._ledger.charged(charges)) is not self._ledger:
-                if self._store is not None:
-                    after = self._store.charge(self._state, charges, self.protocol._prices, self._limit)
-                self._ledger = after
+        if self._store is not None:
+            self._store.charge(self._state, charges, self.protocol._prices, self._limit)
+        else:
+            with self._own_lock():
+                self._ledger = self._ledger.charged(charges)
         reports = np.empty(1, self.protocol.report_dtype)
         fresh = [Stream() for _ in self.protocol.parts]
         self.protocol._again(values, np.zeros(1, np.int64), self._memory, fresh, reports)
         return reports[0]
+
+    def _own_lock(self) -> threading.Lock:
+        """Return a lock of this process: after a fork, the old one may be held by a thread that no longer exists."""
+        if self._process != os.getpid():
+            self._lock, self._process = threading.Lock(), os.getpid()
+        return self._lock
 
     def __repr__(self) -> str:
         where = f", file {self._store.path!r}" if self._store is not None else ""

@@ -74,7 +74,7 @@ class DBitFlipPM(Memoized):
     def moments(self) -> Channel:
         """The channel in exact fractions, for the users who hold a bucket."""
         p, q = (Fraction(weight, exact.WORD) for weight in self.weights)
-        return Channel(p, q)
+        return Channel(p, q, own_other=p * q, others=q * q) if self.d_bits == self.b else Channel(p, q)
 
     @property
     def lasting(self) -> Channel:

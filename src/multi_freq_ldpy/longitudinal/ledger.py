@@ -2,8 +2,9 @@
 
 import json
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import blake2b
@@ -14,6 +15,7 @@ from ..randomness import KEY_BYTES
 
 VERSION = 1
 LARGEST_FILE = 2**28
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 Charges = list[tuple[int, int | None]]
 
 
@@ -48,7 +50,7 @@ class Ledger:
 class State:
     """All that a client's file holds."""
 
-    secret: bytes
+    secret: bytes = field(repr=False)
     label: str
     context: bytes
     ledger: Ledger
@@ -120,7 +122,8 @@ class Store:
             else:
                 state = fresh
                 self._write(state)
-            os.pwrite(lock, b"1", 0)
+            os.lseek(lock, 0, os.SEEK_SET)
+            os.write(lock, b"1")
             os.fsync(lock)
         return state
 
@@ -142,15 +145,14 @@ class Store:
 
     def read(self) -> State:
         """Return the state in the file, checked."""
-        descriptor = os.open(self.path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        with open(descriptor, "rb") as file:
-            about = os.fstat(descriptor)
-            if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):
-                raise PermissionError(
-                    f"{self.path} must belong to this user and be readable by nobody else, not have mode {about.st_mode & 0o777:o}"
-                    f" and owner {about.st_uid}"
-                )
-            data = file.read(LARGEST_FILE + 1)
+        descriptor = os.open(self.path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
+        try:
+            _owned(self.path, descriptor)
+            data = b""
+            while part := os.read(descriptor, LARGEST_FILE + 1 - len(data)):
+                data += part
+        finally:
+            os.close(descriptor)
         try:
             if len(data) > LARGEST_FILE:
                 raise ValueError(f"it has more than {LARGEST_FILE} bytes")
@@ -159,11 +161,10 @@ class Store:
             raise ValueError(f"{self.path} cannot be used: {error}") from None
 
     def _write(self, state: State) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        descriptor = os.open(f"{self.path}.new", flags, 0o600)
+        with suppress(FileNotFoundError):  # of a commit that was interrupted
+            os.unlink(f"{self.path}.new")
+        descriptor = os.open(f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o600)
         try:
-            if hasattr(os, "fchmod"):
-                os.fchmod(descriptor, 0o600)
             data = memoryview(state.to_bytes())
             while data:
                 data = data[os.write(descriptor, data) :]
@@ -181,23 +182,49 @@ class Store:
     @contextmanager
     def _locked(self) -> Iterator[int]:
         """Hold the lock, against other processes and other threads."""
-        descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
-        try:
-            _lock(descriptor)
-            yield descriptor
-        finally:
-            os.close(descriptor)
+        path = f"{self.path}.lock"
+        while True:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
+            try:
+                _owned(path, descriptor)
+                with _exclusive(descriptor):
+                    if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                        yield descriptor
+                        return
+            finally:  # or it was removed meanwhile: somebody else may hold the new one
+                os.close(descriptor)
 
 
-def _lock(descriptor: int) -> None:
-    """Wait for the lock on an open file; closing the file gives it back."""
+def _owned(path: str, descriptor: int) -> None:
+    """Refuse what is no regular file of this user's own."""
+    about = os.fstat(descriptor)
+    if not stat.S_ISREG(about.st_mode):
+        raise ValueError(f"{path} cannot be used: it is not a regular file")
+    if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):
+        mode, owner = about.st_mode & 0o777, about.st_uid
+        raise PermissionError(f"{path} must belong to this user and be readable by nobody else, not have mode {mode:o} and owner {owner}")
+
+
+@contextmanager
+def _exclusive(descriptor: int) -> Iterator[None]:
+    """Hold the lock on an open file, and give it back also where a fork has copied the descriptor."""
     locking: Any
     try:
         import fcntl as locking
     except ImportError:
         import msvcrt as locking
 
-        locking.locking(descriptor, locking.LK_LOCK, 1)
-        os.lseek(descriptor, 0, os.SEEK_SET)
+        def lock(how: str) -> None:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            locking.locking(descriptor, getattr(locking, {"LOCK_EX": "LK_LOCK", "LOCK_UN": "LK_UNLCK"}[how]), 1)
+            os.lseek(descriptor, 0, os.SEEK_SET)
     else:
-        locking.flock(descriptor, locking.LOCK_EX)
+
+        def lock(how: str) -> None:
+            locking.flock(descriptor, getattr(locking, how))
+
+    lock("LOCK_EX")
+    try:
+        yield
+    finally:
+        lock("LOCK_UN")

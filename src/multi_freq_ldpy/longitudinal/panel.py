@@ -20,7 +20,8 @@ class Panel:
 
     Everything that lasts is derived from one key, when it is needed: no table of permanent answers is kept, only the key and how far the
     streams of fresh noise have gone. ``rng`` is as for ``randomize``; any split of a round into calls, and any number of threads, give the
-    same reports to the bit.
+    same reports to the bit. Copies and pickles remember the same; they repeat the fresh noise if ``rng`` was a seed, and draw their own
+    otherwise.
 
     >>> from multi_freq_ldpy import LOSUE, over_rounds
     >>> protocol = LOSUE(4, eps_perm=3.0, eps_1=1.5)
@@ -39,7 +40,7 @@ class Panel:
         stream = as_stream(rng)
         first = stream.take(1)
         self._memory = Source.keyed(subkey(stream.key, b"panel %d " % first + protocol._label))
-        self._fresh = stream.spawn(len(protocol.parts))
+        self._fresh = [stream.part(b"panel %d, attribute %d" % (first, j)) for j in range(len(protocol.parts))]
 
     def report(self, values: ArrayLike, users: ArrayLike | None = None) -> Any:
         """Return a report of each user about the present values; ``users`` says whose they are where not all report."""

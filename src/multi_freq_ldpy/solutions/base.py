@@ -1,11 +1,10 @@
 """What the solutions share: factories are resolved, tables checked, attributes drawn and counted each by its protocol."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from inspect import signature
 from itertools import accumulate, pairwise, product
 from math import prod
 from typing import Any, TypeAlias
@@ -14,15 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, exact
-from ..channel import Channel
 from ..estimate import Estimates
 from ..mechanism import LARGEST_LAW, Mechanism, readonly
 from ..privacy import Privacy
 from ..protocol import Protocol
 from ..randomness import Rng, Source, as_generator, as_stream
 from ..tally import Tally
+from .factories import Factory, resolved
 
-Factory: TypeAlias = Callable[..., Any]
 Counts: TypeAlias = NDArray[np.int64]
 
 BUDGETS = ("epsilon", "eps_perm", "eps_1")
@@ -288,44 +286,6 @@ def every(laws: list[dict[bytes, Fraction]]) -> Any:
 def as_bytes(reports: NDArray[Any], size: int) -> NDArray[np.uint8]:
     """Return contiguous reports of ``size`` bytes as rows of bytes, without a copy."""
     return reports.view(np.uint8).reshape(len(reports), size)
-
-
-def _takes_channel(factory: Factory) -> bool:
-    try:
-        return "channel" in signature(factory).parameters
-    except ValueError:  # some callables of C have no signature
-        return False
-
-
-def resolved(
-    factory: Any, ks: tuple[int, ...], budgets: list[float], options: dict[str, Any], channel: Callable[[Any], Channel] | None = None
-) -> tuple[Protocol, ...]:
-    """Call the factories, one an attribute, and check what they return."""
-    d = len(ks)
-    factories = list(factory) if isinstance(factory, list | tuple) else [factory] * d
-    if len(factories) != d:
-        raise ValueError(
-            f"factory must be one for all or one for each of the d={d} attributes, not {len(factories)}: {_check.shown(factory)}"
-        )
-    protocols: list[Protocol] = []
-    known: dict[Any, Any] = {}  # a class gives equal protocols for equal domains: derive them once
-    for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
-        if not callable(make):
-            raise TypeError(f"factory must be a protocol class or another callable, not {_check.shown(make)}")
-        reusable = isinstance(make, type) and not options
-        own = {name: each[j] if isinstance(each, list) and len(each) == d else each for name, each in options.items()}
-        if channel is not None and _takes_channel(make):
-            own["channel"] = channel
-        try:
-            protocol = (reusable and known.get((make, k))) or make(k, *budgets, **own)
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"factory for attribute {j} of k={k}: {error}") from None
-        if not isinstance(protocol, Protocol) or protocol.k != k:
-            raise TypeError(f"factory must give a protocol of k={k} for attribute {j}, not {_check.shown(protocol)}")
-        protocols.append(protocol)
-        if reusable:
-            known[make, k] = protocol
-    return tuple(protocols)
 
 
 def sampled(held: list[Counts], shares: list[float], n: int, rng: Rng) -> list[Counts]:

@@ -17,7 +17,8 @@ from ..fakes import NOBODY, Fake
 from ..privacy import Privacy
 from ..protocol import OneShot, Protocol
 from ..randomness import Rng, Source, as_generator
-from .base import Counts, Factory, every, resolved, sampled
+from .base import Counts, every, sampled
+from .factories import Factory, resolved
 from .side_by_side import SideBySide
 
 

@@ -1,0 +1,49 @@
+"""From a factory, or one an attribute, to the protocols of a solution."""
+
+from collections.abc import Callable
+from inspect import signature
+from typing import Any, TypeAlias
+
+from .. import _check
+from ..channel import Channel
+from ..protocol import Protocol
+
+Factory: TypeAlias = Callable[..., Any]
+
+
+def _takes_channel(factory: Factory) -> bool:
+    try:
+        return "channel" in signature(factory).parameters
+    except ValueError:  # some callables of C have no signature
+        return False
+
+
+def resolved(
+    factory: Any, ks: tuple[int, ...], budgets: list[float], options: dict[str, Any], channel: Callable[[Any], Channel] | None = None
+) -> tuple[Protocol, ...]:
+    """Call the factories, one an attribute, and check what they return."""
+    d = len(ks)
+    factories = list(factory) if isinstance(factory, list | tuple) else [factory] * d
+    if len(factories) != d:
+        raise ValueError(
+            f"factory must be one for all or one for each of the d={d} attributes, not {len(factories)}: {_check.shown(factory)}"
+        )
+    protocols: list[Protocol] = []
+    known: dict[Any, Any] = {}  # a class gives equal protocols for equal domains: derive them once
+    for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
+        if not callable(make):
+            raise TypeError(f"factory must be a protocol class or another callable, not {_check.shown(make)}")
+        reusable = isinstance(make, type) and not options
+        own = {name: each[j] if isinstance(each, list) and len(each) == d else each for name, each in options.items()}
+        if channel is not None and _takes_channel(make):
+            own["channel"] = channel
+        try:
+            protocol = (reusable and known.get((make, k))) or make(k, *budgets, **own)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"factory for attribute {j} of k={k}: {error}") from None
+        if not isinstance(protocol, Protocol) or protocol.k != k:
+            raise TypeError(f"factory must give a protocol of k={k} for attribute {j}, not {_check.shown(protocol)}")
+        protocols.append(protocol)
+        if reusable:
+            known[make, k] = protocol
+    return tuple(protocols)
