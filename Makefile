@@ -8,6 +8,8 @@ demo: $(VENV)/core
 	$(RUN) examples/one_question.py
 	@echo
 	$(RUN) examples/three_questions.py
+	@echo
+	$(RUN) examples/twenty_rounds.py
 
 test: $(VENV)/dev
 	$(RUN) -m pytest
