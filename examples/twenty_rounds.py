@@ -63,7 +63,8 @@ def main() -> None:
             v = ANSWERS.index(name)
             (low, high), real = estimate.interval(0.95)[v], truth[week][v]
             inside += low <= real <= high
-            line += f"{100 * real:7.1f}%{100 * estimate.frequencies[v]:7.1f} ±{196 * estimate.std[v]:3.1f}  {band(low, high, real, window)}  "
+            numbers = f"{100 * real:7.1f}%{100 * estimate.frequencies[v]:7.1f} ±{196 * estimate.std[v]:3.1f}"
+            line += f"{numbers}  {band(low, high, real, window)}  "
         print(line.rstrip())
     print(f"\n{inside} of {2 * WEEKS} intervals hold the truth (● on its interval, ○ beside it; 1 in 20 should be).")
 

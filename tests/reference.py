@@ -3,6 +3,7 @@
 import math
 import struct
 from collections.abc import Iterator
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -272,6 +273,7 @@ def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
     return struct.pack(f"<{protocol.k}i", *(max(-(2**31) + 1, min(2**31 - 1, e)) for e in entries))
 
 
+@cache
 def uniform(key: bytes, user: int, m: int) -> int:
     """Return a user's uniform number below m."""
     stream = Bytes(key)

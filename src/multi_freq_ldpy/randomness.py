@@ -170,9 +170,12 @@ class Source:
         return cls.keyed(subkey(stream.key, label), first)
 
     @classmethod
-    def keyed(cls, key: bytes, first: int = 0) -> "Source":
-        """Return the source of users from number ``first`` on under a key."""
-        return cls(np.frombuffer(key, "<u4"), first)
+    def keyed(cls, key: bytes, first: int = 0, numbers: NDArray[np.uint64] | None = None) -> "Source":
+        """Return the source of users under a key of 32 bytes; the array cannot be written, so that kernels see one type."""
+        return cls(np.frombuffer(key, "<u4"), first, numbers)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Source.keyed, (self.key.tobytes(), self.first, self.numbers)
 
     def skip(self, n: int) -> "Source":
         """Return the source of the users after the first n."""
@@ -205,7 +208,7 @@ class Source:
 
     def part(self, name: bytes) -> "Source":
         """Return the randomness of the same users for a purpose within this one."""
-        return Source(np.frombuffer(subkey(self.key.tobytes(), name), "<u4"), self.first, self.numbers)
+        return Source.keyed(subkey(self.key.tobytes(), name), self.first, self.numbers)
 
     def below(self, n: int, m: int) -> NDArray[np.int64]:
         """Return a number for each of n users, exactly uniform in [0, m), m < 2³²."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _check, exact
 from ..channel import Channel
+from ..mechanism import readonly
 from ..protocol import declared
 from ..protocols.grr import GRR, Symbols
 from ..protocols.hashing import Hashing, LocalHashing, best_range
@@ -24,7 +25,7 @@ def symbols_again(permanent: NDArray[Any], weights: tuple[int, int], m: int, sou
     from ..kernels import symbols
 
     own, other = map(np.uint64, weights)
-    symbols.randomize(source.key, *source.users(len(out), 4), permanent.astype(np.int64), np.uint64(m), own, other, out)
+    symbols.randomize(source.key, *source.users(len(out), 4), readonly(permanent.astype(np.int64)), np.uint64(m), own, other, out)
 
 
 class LGRR(Symbols, Chain):
@@ -220,7 +221,7 @@ class LongitudinalHashing(Hashing, Chain):
         hashing.buckets(values, seeds, prime, g, buckets)
         source = memory.part(b"symbol").classes(users, self.g, buckets)
         own, other = map(np.uint64, self.permanent.weights)
-        symbols.randomize(source.key, *source.users(n, 4), buckets, g, own, other, kept)
+        symbols.randomize(source.key, *source.users(n, 4), readonly(buckets), g, own, other, kept)
         out["seed"], out["symbol"] = seeds, kept
         return buckets
 

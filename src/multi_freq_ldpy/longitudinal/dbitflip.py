@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _check, exact
 from ..channel import Channel
+from ..mechanism import readonly
 from ..protocol import declared
 from ..protocols.packed import unpack
 from ..protocols.subset import drawing, filling
@@ -125,7 +126,7 @@ class DBitFlipPM(Memoized):
         held = np.full((n, _width(self.b)), 0xFF, np.uint8)
         held[:, -1] = bits.last_byte(self.b)
         if self.d_bits < self.b:
-            subsets.randomize(*drawing(np.full(n, -1), source, self.b, self.d_bits, 0, self._tables[0]), held)
+            subsets.randomize(*drawing(readonly(np.full(n, -1)), source, self.b, self.d_bits, 0, self._tables[0]), held)
         return held
 
     def _ranks(self, values: NDArray[np.int64], held: NDArray[np.uint8]) -> NDArray[np.int64]:
@@ -143,7 +144,7 @@ class DBitFlipPM(Memoized):
         width, own = _width(self.d_bits), np.uint64(self.weights[0])
         out = np.empty((len(ranks), width), np.uint8)
         users = source.users(len(ranks), 2 * width + 2)
-        bits.randomize(source.key, *users, ranks, bits.last_byte(self.d_bits), own, *self._tables[1], out)
+        bits.randomize(source.key, *users, readonly(ranks), bits.last_byte(self.d_bits), own, *self._tables[1], out)
         return out
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
