@@ -131,7 +131,7 @@ def attack_on_clients(protocol: Memoized, devices: int, reports: int) -> tuple[f
     return averaged, once, (once * (1 - once) / len(values)) ** 0.5
 
 
-@pytest.mark.parametrize(("devices", "reports"), [(30, 300), (10, 3000)])
+@pytest.mark.parametrize(("devices", "reports"), [(30, 300), (5, 3000)])
 @pytest.mark.parametrize("protocol", [LGRR(12, 2.0, 1.0), LOSUE(12, 2.0, 1.0), DBitFlipPM(12, 2.0, d_bits=5)], ids=repr)
 def test_averaging_clients_gains_nothing(protocol: Memoized, devices: int, reports: int) -> None:
     averaged, once, error = attack_on_clients(protocol, devices, reports)

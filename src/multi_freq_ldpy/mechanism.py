@@ -109,7 +109,11 @@ class Mechanism(ABC):
         """What a charge costs, an entry an account."""
         return (self.privacy.report,)
 
-    # The verbs that need no more than that
+    # The verbs
+
+    @abstractmethod
+    def estimate(self, reports: Any) -> Any:
+        """Return the unbiased frequencies with their errors, from a tally or from reports."""
 
     def tally(self, reports: Any) -> Tally:
         """Count reports: an array or list of them, or an iterable of batches, which needs no more memory than one batch."""
@@ -194,6 +198,13 @@ class Mechanism(ABC):
             if _ndim(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
                 part = [part, *islice(parts, BATCH - 1)]
             yield self._as_reports(part)
+
+
+def checked(protocol: object) -> Mechanism:
+    """Return a protocol or solution, or refuse what is none."""
+    if not isinstance(protocol, Mechanism):
+        raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
+    return protocol
 
 
 def _ndim(report: Any) -> int:

@@ -1,35 +1,25 @@
 """Reports as bytes: fixed length, little endian, no header. Decoding refuses whatever no honest client can send."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _check
-
-if TYPE_CHECKING:
-    from .mechanism import Mechanism
+from .mechanism import Mechanism, checked
 
 
-def encode(protocol: "Mechanism", reports: object) -> bytes:
+def encode(protocol: Mechanism, reports: object) -> bytes:
     r"""Return the reports (one or many) as n·``protocol.report_bytes`` bytes.
 
     >>> from multi_freq_ldpy import GRR, wire
     >>> wire.encode(GRR(300, epsilon=1.0), [1, 258])
     b'\x01\x00\x02\x01'
     """
-    return _protocol(protocol)._as_reports(reports).tobytes()
+    return checked(protocol)._as_reports(reports).tobytes()
 
 
-def _protocol(protocol: "Mechanism") -> "Mechanism":
-    from .mechanism import Mechanism
-
-    if not isinstance(protocol, Mechanism):
-        raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
-    return protocol
-
-
-def decode(protocol: "Mechanism", data: bytes) -> NDArray[Any]:
+def decode(protocol: Mechanism, data: bytes) -> NDArray[Any]:
     """Return the reports in ``data``, a whole number of them; a report that the protocol cannot produce is a ValueError.
 
     >>> from multi_freq_ldpy import GRR, wire
@@ -39,7 +29,7 @@ def decode(protocol: "Mechanism", data: bytes) -> NDArray[Any]:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data must be bytes, not {_check.shown(data)}")
     data = bytes(data)
-    size = _protocol(protocol).report_bytes
+    size = checked(protocol).report_bytes
     if len(data) % size:
         raise ValueError(f"data must be a multiple of {size} bytes, the length of a report, not {len(data)} bytes")
     return protocol._as_reports(np.frombuffer(data, protocol.report_dtype, count=len(data) // size))

@@ -101,4 +101,4 @@ def laws_of(subject: Any) -> list[dict[bytes, Fraction]]:
 def many(subject: Mechanism) -> int:
     """Return how many reports the statistical laws draw: enough to see an error of one per cent."""
     n: int = min(3_000_000, 60_000_000 // subject.parts[-1][1].stop) // len(subject.parts)
-    return n if all(seen.channel.binary for seen, _ in subject.parts) else n // 4  # exact noise takes longer to draw
+    return n if all(seen.channel.binary for seen, _ in subject.parts) else n // 8  # exact noise takes longer to draw

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import _check
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, checked
 from ..randomness import KEY_BYTES, Source, Stream, subkey
 from .ledger import Ledger, State, Store
 
@@ -53,18 +53,14 @@ class Client:
         put back has forgotten what was spent since, though not the secret.
         """
         client: Client = object.__new__(cls)
-        client._limit = None if limit is None else _check.budget("limit", limit)
-        client._begin(protocol, context, os.urandom(KEY_BYTES), Store(path))
+        most = None if limit is None else _check.budget("limit", limit)
+        client._begin(protocol, context, os.urandom(KEY_BYTES), Store(path), most)
         return client
 
-    _limit: float | None = None
-
-    def _begin(self, protocol: Mechanism, context: bytes, secret: bytes, store: Store | None = None) -> None:
-        if not isinstance(protocol, Mechanism):
-            raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
+    def _begin(self, protocol: Mechanism, context: bytes, secret: bytes, store: Store | None = None, limit: float | None = None) -> None:
+        self.protocol, self._limit = checked(protocol), limit
         if not isinstance(context, bytes):
             raise TypeError(f"context must be bytes, not {_check.shown(context)}")
-        self.protocol = protocol
         self._store, self._lock, self._process = store, threading.Lock(), os.getpid()
         self._state = State(secret, protocol._label.decode(), context, Ledger())
         if store is not None:

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
 from ..estimate import Estimate, Estimates
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, checked
 from ..randomness import Rng, Source, as_stream, subkey
+from ..solutions.base import Solution
 from ..tally import Tally
 
 USERS = 2**40
@@ -29,13 +30,11 @@ class Panel:
     >>> once = panel.run([values])[0]
     >>> often = over_rounds([panel.tally(values) for _ in range(20)])
     >>> once.std.round(3), often.std.round(3)
-    (array([0.013, 0.013, 0.014, 0.012]), array([0.008, 0.008, 0.008, 0.005]))
+    (array([0.014, 0.013, 0.014, 0.012]), array([0.008, 0.008, 0.008, 0.005]))
     """
 
     def __init__(self, protocol: Mechanism, n: int, rng: Rng = None) -> None:
-        if not isinstance(protocol, Mechanism):
-            raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
-        self.protocol = protocol
+        self.protocol = checked(protocol)
         self.n = _check.Integer(1, USERS)("n", n)
         stream = as_stream(rng)
         first = stream.take(1)
@@ -63,8 +62,7 @@ class Panel:
         """Return the estimate of each round, given an iterable of everybody's values in each."""
         if not isinstance(rounds, Iterable) or isinstance(rounds, str | bytes):
             raise TypeError(f"rounds must be an iterable of values of all users, not {_check.shown(rounds)}")
-        kind = Estimates if len(self.protocol.parts) > 1 or hasattr(self.protocol, "protocols") else Estimate
-        return [kind.of(self.tally(values)) for values in rounds]
+        return [self.protocol.estimate(self.tally(values)) for values in rounds]
 
     def _reports(self, values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[Any]:
         reports = np.empty(len(users), self.protocol.report_dtype)
@@ -124,6 +122,6 @@ def over_rounds(tallies: Sequence[Tally]) -> Any:
         channel = getattr(seen, "moments", seen.channel).over(len(parts), seen.lasting).rounded()
         return Estimate(channel.estimate(counts, parts[0].n), parts[0].n, channel, counts, parts[0].users)
 
-    if hasattr(first.protocol, "protocols"):
+    if isinstance(first.protocol, Solution):
         return Estimates(map(combined, zip(*given, strict=True)))
     return combined(given)
