@@ -12,7 +12,7 @@ ANSWERS = ["train", "car", "bicycle", "on foot", "bus", "other"]
 SHARES = [0.30, 0.32, 0.10, 0.12, 0.11, 0.05]
 USERS, WEEKS = 100_000, 20
 WATCHED = {"car": (0.14, 0.34), "bicycle": (0.08, 0.28)}
-WIDTH = 28
+WIDTH = 24
 
 
 def weeks(rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -74,7 +74,7 @@ def main() -> None:
     print(f"\nNobody takes to the train or leaves it: {100 * truth[0][v]:.2f} % do, week after week.")
     for what, found in (("one week", alone), ("twenty weeks", whole), ("twenty weeks, wrongly taken for new users", added)):
         print(f"  {what:45}{100 * found.frequencies[v]:6.2f} ± {196 * found.std[v]:.2f} %")
-    print("Weeks share the permanent answers, so more of them take only the fresh noise away: over_rounds knows that.")
+    print("Weeks share the permanent answers: more weeks take only the fresh noise away, and over_rounds knows that.")
     print(f"\nThe average user has given {changed.sum(axis=1).mean():.2f} different answers, at {privacy.lifetime:.0f} each:")
     print("docs/over_time.md says what that hides, and what it does not.")
 

@@ -197,8 +197,12 @@ def test_a_file_remembers(tmp_path: Path) -> None:
         Client.open(path, LGRR(50, 2.0, 1.0))
     with pytest.raises(ValueError, match="context of"):
         Client.open(path, protocol, context=b"other")
-    with pytest.raises(OSError, match="No such file"):
+    with pytest.raises(FileNotFoundError, match="path .*nowhere.* is in a directory that does not exist"):
         Client.open(tmp_path / "nowhere" / "client", protocol)
+    for wrong in ("", b"client", 5, None, ["client"], "a\0b"):
+        with pytest.raises(TypeError, match="path must be"):
+            Client.open(wrong, protocol)
+    assert sorted(os.listdir(tmp_path)) == ["client", "client.lock"]
 
 
 def test_limits(tmp_path: Path) -> None:
@@ -254,6 +258,7 @@ CHANGES: list[dict[str, Any]] = [
     {"reports": {"0": True}},
     {"protocol": 1},
     {"context": "zz"},
+    {"classes": {"1": [0]}},
 ]
 
 
@@ -276,7 +281,7 @@ def test_a_lost_file_is_not_replaced_in_silence(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="is gone, and the secret with it"):
         Client.open(path, protocol)
     for value in (1, 2):
-        with pytest.raises(FileNotFoundError):
+        with pytest.raises(FileNotFoundError, match="is gone, and the secret with it"):
             client.report(value)
     (tmp_path / "backup").rename(path)
     assert Client.open(path, protocol).secret == client.secret
@@ -317,8 +322,9 @@ def test_nobody_is_trusted_in_the_directory(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe", 0o600)
     for name in ("folder", "pipe"):
-        with pytest.raises((ValueError, OSError), match=name):
+        with pytest.raises(ValueError, match=f"{name} cannot be used: it is not a regular file"):
             Client.open(tmp_path / name, protocol)
+        assert not (tmp_path / f"{name}.lock").exists()
     assert client.secret.hex() not in repr(client._state) + repr(client._memory)
 
 

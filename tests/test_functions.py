@@ -280,6 +280,10 @@ def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any,
         aggregate(mi, [], k, epsilon, options)
     with pytest.raises((ValueError, TypeError), match="reports"):
         aggregate(mi, ["nonsense"] * 3, k, epsilon, options)
+    with pytest.raises((ValueError, TypeError), match="reports"):
+        aggregate(
+            mi, np.ma.array(ours, mask=np.ones(len(ours), bool)) if ours.ndim == 1 else np.ma.masked_less(ours, 9), k, epsilon, options
+        )
     for nonsense in (None, 5, {0: 1}, "reports"):
         with pytest.raises(TypeError, match="reports"):
             aggregate(mi, nonsense, k, epsilon, options)
@@ -378,7 +382,7 @@ def test_unary_reports_of_several_kinds() -> None:
         assert np.allclose(UE.UE_Aggregator(same, 2.0), expected)
     packed = np.packbits(np.array(reports, np.uint8), axis=1, bitorder="little")
     assert np.allclose(UE.UE_Aggregator(packed, 2.0, k=9), expected)
-    for wrong in ([[0, 1, 2]], [[0, 0.5]], [[0, 1], [0, 1, 1]], [1, 0]):
+    for wrong in ([[0, 1, 2]], [[0, 0.5]], [[0, 1], [0, 1, 1]], [1, 0], [["1", "0"]], [np.ma.array([1, 0], mask=[1, 0])]):
         with pytest.raises((ValueError, TypeError), match="reports"):
             UE.UE_Aggregator(wrong, 2.0)
 

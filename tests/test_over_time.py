@@ -32,6 +32,7 @@ from multi_freq_ldpy import (
     DBitFlipPM,
     Panel,
     Stream,
+    Tally,
     best,
     exact,
     over_rounds,
@@ -253,6 +254,22 @@ def test_dbitflip_parameters() -> None:
         DBitFlipPM(9, 1.0).em(DBitFlipPM(9, 1.0).randomize([0]))
 
 
+def test_impossible_tallies_of_buckets() -> None:
+    protocol = DBitFlipPM(10, 2.0, b=6, d_bits=2)
+    assert Tally(protocol, [1] * 6, [2] * 6, users=6).users == 6
+    assert Tally(protocol, [1] * 6, [2] * 6, users=9).users == 9, "some of the users answer, as under SMP"
+    for counts, n, users, wrong in (
+        ([1] * 6, [2] * 6, 5, "more than users=5, but 6"),
+        ([3] * 6, [2] * 6, 6, r"counts\[0\] = 3 is outside \[0, n=2\]"),
+        ([1] * 6, [2] * 5 + [1], 6, "how many users hold it"),
+        ([0] * 6, [6, 0, 0, 0, 0, 0], 6, "how many users hold it"),
+        ([1] * 6, 6, 6, "entry for each of the b=6 buckets"),
+        ([1] * 10, [2] * 10, 10, "counts must have shape"),
+    ):
+        with pytest.raises(ValueError, match=wrong):
+            Tally(protocol, counts, n, users)
+
+
 def test_a_bucket_nobody_holds() -> None:
     protocol = DBitFlipPM(50, 2.0, d_bits=1)
     estimate = protocol.estimate(protocol.randomize([3], 1))
@@ -278,8 +295,34 @@ def test_privacy_of_solutions_over_time() -> None:
     buckets = SMP(DBitFlipPM, [9, 9], 2.0, b=[9, 3], d_bits=1)
     assert (buckets.privacy.report, buckets.privacy.lifetime) == pytest.approx((1.0, 1.0))
     for factory, budgets in ((LGRR, (2.0, 1.0)), (DBitFlipPM, (2.0,))):
-        with pytest.raises(TypeError, match="RSFD cannot hide"):
+        with pytest.raises(TypeError, match="RSFD cannot hide .* average out"):
             RSFD(factory, [3, 4], *budgets)
+
+
+def test_budgets_of_solutions_by_name() -> None:
+    """What is asked for under a name is given under that name, or refused."""
+    assert SMP(LGRR, [3, 4], eps_1=1.0, eps_perm=2.0) == SMP(LGRR, [3, 4], 2.0, 1.0)
+    assert SPL(DBitFlipPM, [3, 4], eps_perm=2.0) == SPL(DBitFlipPM, [3, 4], 2.0)
+    assert SMP(best, [3, 4], eps_perm=2.0, eps_1=1.0).protocols[0] == LGRR(3, 2.0, 1.0)
+    for factory, names in (
+        (LGRR, {"epsilon": 2.0, "eps_perm": 1.0}),
+        (LGRR, {"epsilon": 2.0, "eps_1": 1.0}),
+        (LGRR, {"eps_1": 1.0}),
+        (LGRR, {"eps_perm": 1.0}),
+        (LGRR, {"epsilon": 1.0}),
+        (GRR, {"eps_perm": 1.0}),
+        (GRR, {"eps_1": 1.0}),
+        (GRR, {"eps_perm": 2.0, "eps_1": 1.0}),
+        (DBitFlipPM, {"epsilon": 1.0}),
+    ):
+        for solution in (SMP, SPL):
+            with pytest.raises(TypeError, match="budget"):
+                solution(factory, [3, 4], **names)
+    for factory, budgets in ((DBitFlipPM, (2.0, 1.0)), (LGRR, (1.0,)), (GRR, (2.0, 1.0))):
+        with pytest.raises(TypeError, match=f"{factory.__name__} takes the budgets? .*, not {len(budgets)}"):
+            SMP(factory, [3, 4], *budgets)
+    with pytest.raises(TypeError, match="DBitFlipPM takes the budget eps_perm, not 2"):
+        best(5, 2.0, 1.0, of=[LGRR, DBitFlipPM])
 
 
 # Rounds combined
@@ -378,6 +421,9 @@ def test_rounds_that_do_not_go_together() -> None:
             over_rounds(wrong)
     with pytest.raises(ValueError, match=r"tallies\[1\] was counted by LGRR\(k=5"):
         over_rounds([tally, LGRR(5, 2.0, 1.0).tally([0, 1, 2])])
+    many = Tally(protocol, [2**60] * 4, 2**62)
+    with pytest.raises(ValueError, match="100 rounds add up to more than"):
+        over_rounds([many] * 100)
     with pytest.raises(ValueError, match=r"tallies\[1\] is not of the same users"):
         over_rounds([tally, protocol.tally([0, 1])])
 
@@ -399,9 +445,11 @@ def test_panel_input() -> None:
     for users in ([0, 5], [-1, 0], [0, 0], [0.0, 1.0], [[0, 1]], "ab", [0], None):
         with pytest.raises((ValueError, TypeError), match="users|values"):
             panel.report([1, 2], users)
-    for rounds in (5, "ab", None):
+    for rounds in (5, "ab", None, {0: [0] * 5}, np.array(3)):
         with pytest.raises(TypeError, match="rounds"):
             panel.run(rounds)
+    with pytest.raises(ValueError, match="values must be those of all n=1099511627776 users, not of 2"):
+        Panel(protocol, 2**40).report([0, 1])
     assert panel._fresh[0].position == 0, "what is refused draws nothing"
     assert panel.report([1, 2], users=[4, 0]).shape == (2,)
     assert panel.report(3, users=2) in range(4)
@@ -417,6 +465,8 @@ def test_run_gives_an_estimate_a_round() -> None:
     rounds = (np.full(5000, t) for t in range(4))
     found = Panel(protocol, 5000, 1).run(rounds)
     assert [int(each.frequencies.argmax()) for each in found] == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match=r"round 1: values\[0\] = 4 is outside"):
+        Panel(protocol, 1).run([[0], [4]])
     several = Panel(SPL(LGRR, [2, 3], 12.0, 10.0), 5000, 1).run([np.tile([1, 2], (5000, 1))])
     assert [int(each.frequencies.argmax()) for each in several[0]] == [1, 2]
 

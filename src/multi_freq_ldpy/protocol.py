@@ -1,6 +1,7 @@
 """A protocol: one attribute, its domain size and its budgets; client and aggregator are both its methods."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -22,6 +23,19 @@ from .tally import Tally
 def declared(check: Any, default: Any = MISSING) -> Any:
     """Declare a field of a protocol by its validator: it is applied in the constructor, and bad values are generated from it."""
     return field(default=default, metadata={"check": check})
+
+
+BUDGETS = ("epsilon", "eps_perm", "eps_1")
+
+
+def made(factory: Any, k: int, budgets: Sequence[float], names: Sequence[str] = (), **options: Any) -> Any:
+    """Call a factory of protocols, if it is a class only with as many budgets as that declares, and under these names if any are given."""
+    if isinstance(factory, type) and issubclass(factory, Protocol):
+        declares = [each.name for each in fields(factory) if each.name in BUDGETS]
+        if len(declares) != len(budgets) or (names and declares != list(names)):
+            given = ", ".join(names) or f"{len(budgets)}: {_check.shown(tuple(budgets))}"
+            raise TypeError(f"{factory.__name__} takes the budget{'s' * (len(declares) > 1)} {', '.join(declares)}, not {given}")
+    return factory(k, *budgets, **options)
 
 
 @dataclass(frozen=True)

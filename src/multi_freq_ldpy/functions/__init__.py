@@ -81,6 +81,8 @@ def ahead(factory: Callable[..., Protocol], unpack: Callable[[Any, Any], Sequenc
 
 def value_of(input_data: Any, k: int, name: str = "input_data") -> int:
     """Return a user's value, checked."""
+    if type(input_data) is int and 0 <= input_data < k:
+        return input_data
     return _check.Integer(0, k - 1)(name, input_data)
 
 
@@ -96,7 +98,7 @@ def fresh(rng: Any) -> Any:
 def some(reports: Any) -> Any:
     """Return the reports if there are any."""
     if hasattr(reports, "__array__"):  # a DataFrame, say
-        reports = np.asarray(reports)
+        reports = _check.plain("reports", reports)
     if not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Mapping | Set):
         raise TypeError(f"reports must be a list or an array of reports, not {_check.shown(reports)}")
     if not hasattr(reports, "__len__"):
@@ -124,14 +126,18 @@ def count_rows(k: int, reports: Any, support: Callable[[Vector], NDArray[Any]]) 
     for i in range(0, len(reports), step):
         part = reports[i : i + step]
         try:
-            block = np.asarray(part, np.float64)
+            block = np.asarray(part)
         except (TypeError, ValueError):
             block = np.empty(0)
-        if block.ndim != 2 or block.shape[1] != k:
-            bad = next((j for j, row in enumerate(part) if _check.shape(row) != (k,)), 0)
+        if block.ndim != 2 or block.shape[1] != k or block.dtype.kind not in "iufb" or any(map(_masked, part)):
+            bad = next((j for j, row in enumerate(part) if _check.shape(row) != (k,) or _masked(row)), 0)
             raise ValueError(f"reports[{i + bad}] must be a row of k={k} numbers, not {_check.shown(part[bad])}")
-        counts += support(block).sum(axis=0, dtype=np.int64)
+        counts += support(block.astype(np.float64, copy=False)).sum(axis=0, dtype=np.int64)
     return counts
+
+
+def _masked(row: Any) -> bool:
+    return isinstance(row, np.ma.MaskedArray) and bool(np.ma.getmaskarray(row).any())
 
 
 def row_length(reports: Any) -> int:

@@ -105,13 +105,13 @@ def SPL_dBitFlipPM_Client(input_tuple: Any, lst_k: Any, lst_b: Any, d_bits: int,
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    b = _check.domain_sizes("lst_b", lst_b)
+    b = tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b)
     return client(solved(SPL, DBitFlipPM, lst_k, d, eps_perm, b=b, d_bits=d_bits), input_tuple, rng)
 
 
 def SPL_dBitFlipPM_Aggregator_MI(reports_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute's buckets, clipped at 0 and normalised."""
-    b = _check.domain_sizes("lst_b", lst_b)
+    b = tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b)
     return aggregated(solved(SPL, DBitFlipPM, b, d, eps_perm, b=b, d_bits=d_bits), reports_tuple)
 
 

@@ -13,7 +13,7 @@ from .ledger import Ledger, State, Store
 
 
 class Client:
-    """One device that reports again and again: what must last is derived from a secret of 32 bytes, and nothing else is kept.
+    """One device that reports again and again: all that must last is derived from a secret of 32 bytes; besides it only a ledger is kept.
 
     The sampled attribute, the hash function, the held positions and the permanent answer for each memo class are functions of the
     secret, the protocol and ``context`` (bytes that tell surveys apart), so two processes with the same secret agree, and a restart changes
@@ -69,7 +69,9 @@ class Client:
                 if given != kept:
                     raise ValueError(f"{name} of {store.path} is {_check.shown(kept)}, not {_check.shown(given)}: one file a client")
             self._state = found
-        self._ledger = self._state.ledger
+            if not {*found.ledger.classes, *found.ledger.reports} <= {*range(len(protocol._prices))}:
+                raise ValueError(f"{store.path} cannot be used: its ledger has accounts that {_check.shown(protocol)} does not have")
+        self._ledger = self._state.ledger  # where there is a file, only what it was when opened
         label = protocol._label
         self._memory = Source.keyed(subkey(self._state.secret, b"client %d " % len(label) + label + context))
 

@@ -1,6 +1,5 @@
 """Microsoft's dBitFlipPM: a few bits of a bucket histogram, randomized once and for all."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -19,7 +18,7 @@ from ..protocols.packed import unpack
 from ..protocols.subset import drawing, filling
 from ..protocols.unary import SUE
 from ..randomness import Rng, Source, as_generator
-from .memoized import BLOCK, Memoized
+from .memoized import Memoized
 
 
 def _width(bits: int) -> int:
@@ -149,11 +148,10 @@ class DBitFlipPM(Memoized):
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         positions, answers = source.part(b"positions"), source.part(b"bits")
-        for start in range(0, len(values), BLOCK):
-            part = values[start : start + BLOCK]
-            held = self._held(positions.skip(start), len(part))
-            out["positions"][start : start + BLOCK] = held
-            out["bits"][start : start + BLOCK] = self._answer(self._ranks(part, held), answers.skip(start))
+        for part in self._blocks(0, len(values)):
+            held = self._held(positions.skip(part.start), part.stop - part.start)
+            out["positions"][part] = held
+            out["bits"][part] = self._answer(self._ranks(values[part], held), answers.skip(part.start))
 
     def _remember(self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]) -> NDArray[np.int64]:
         held = self._held(memory.part(b"positions").at(users), len(values))
@@ -188,16 +186,12 @@ class DBitFlipPM(Memoized):
         bits = unpack(np.ascontiguousarray(reports["bits"]), self.d_bits)
         return np.asarray(held * np.take_along_axis(bits, np.maximum(ranks, 0), axis=1), np.uint8)
 
-    def _blocks(self, reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
-        step = max(1, 2**24 // self.report_bytes)
-        return (reports[i : i + step] for i in range(0, len(reports), step))
-
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         from ..kernels import bits
 
         counts = np.zeros(8 * _width(self.b), np.int64)
-        for block in self._blocks(reports):
-            bits.count(self._rows(block), counts)
+        for part in self._blocks(0, len(reports)):
+            bits.count(self._rows(reports[part]), counts)
         return counts[: self.b]
 
     def _answers(self, reports: NDArray[Any]) -> int | NDArray[np.int64]:
@@ -206,8 +200,8 @@ class DBitFlipPM(Memoized):
         if self.d_bits == self.b:
             return len(reports)
         counts = np.zeros(8 * _width(self.b), np.int64)
-        for block in self._blocks(reports):
-            bits.count(np.ascontiguousarray(block["positions"]), counts)
+        for part in self._blocks(0, len(reports)):
+            bits.count(np.ascontiguousarray(reports["positions"][part]), counts)
         return counts[: self.b]
 
     def _reporters(self, n: NDArray[np.int64]) -> int:
@@ -219,7 +213,8 @@ class DBitFlipPM(Memoized):
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         if not n.ndim and self.d_bits < self.b:
             raise ValueError(f"n must have an entry for each of the b={self.b} buckets, not {_check.shown(n)}")
-        self._reporters(n)
+        if (reporters := self._reporters(n)) > users:
+            raise ValueError(f"n must not be of more than users={users}, but {reporters} users hold {_check.shown(n)}")
         super()._check_counts(counts, n, users)
 
     def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:

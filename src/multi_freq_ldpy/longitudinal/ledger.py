@@ -108,7 +108,14 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.path.realpath(os.fspath(path))
+        given = os.fspath(path) if isinstance(path, str | os.PathLike) else path
+        if not isinstance(given, str) or not given or "\0" in given:
+            raise TypeError(f"path must be that of a file, as a string or a Path, not {_check.shown(path)}")
+        self.path = os.path.realpath(given)
+        if not os.path.isdir(os.path.dirname(self.path)):
+            raise FileNotFoundError(f"path {_check.shown(given)} is in a directory that does not exist")
+        if os.path.exists(self.path):
+            _owned(self.path, os.stat(self.path))
 
     def opened(self, fresh: State) -> State:
         """Return the state in the file, or begin with ``fresh`` if there never was one."""
@@ -116,9 +123,7 @@ class Store:
             if os.path.exists(self.path):
                 state = self.read()
             elif os.read(lock, 1):
-                raise FileNotFoundError(
-                    f"{self.path} is gone, and the secret with it: bring it back, or remove {self.path}.lock too to begin as a new user"
-                )
+                raise self._gone()
             else:
                 state = fresh
                 self._write(state)
@@ -127,8 +132,13 @@ class Store:
             os.fsync(lock)
         return state
 
-    def charge(self, state: State, charges: Charges, prices: tuple[float, ...], limit: float | None) -> Ledger:
-        """Commit charges and return the ledger, or refuse them before anything is changed."""
+    def _gone(self) -> FileNotFoundError:
+        return FileNotFoundError(
+            f"{self.path} is gone, and the secret with it: bring it back, or remove {self.path}.lock too to begin as a new user"
+        )
+
+    def charge(self, state: State, charges: Charges, prices: tuple[float, ...], limit: float | None) -> None:
+        """Commit charges, or refuse them before anything is changed."""
         with self._locked():
             now = self.read()
             if (now.secret, now.label, now.context) != (state.secret, state.label, state.context):
@@ -141,13 +151,15 @@ class Store:
                         f"a report would bring what is spent from {now.ledger.spent(prices)!r} to {spent!r}, above {limit=!r}"
                     )
                 self._write(State(now.secret, now.label, now.context, after))
-            return after
 
     def read(self) -> State:
         """Return the state in the file, checked."""
-        descriptor = os.open(self.path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
         try:
-            _owned(self.path, descriptor)
+            descriptor = os.open(self.path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
+        except FileNotFoundError:
+            raise self._gone() from None
+        try:
+            _owned(self.path, os.fstat(descriptor))
             data = b""
             while part := os.read(descriptor, LARGEST_FILE + 1 - len(data)):
                 data += part
@@ -186,7 +198,7 @@ class Store:
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
             try:
-                _owned(path, descriptor)
+                _owned(path, os.fstat(descriptor))
                 with _exclusive(descriptor):
                     if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
                         yield descriptor
@@ -195,9 +207,8 @@ class Store:
                 os.close(descriptor)
 
 
-def _owned(path: str, descriptor: int) -> None:
+def _owned(path: str, about: os.stat_result) -> None:
     """Refuse what is no regular file of this user's own."""
-    about = os.fstat(descriptor)
     if not stat.S_ISREG(about.st_mode):
         raise ValueError(f"{path} cannot be used: it is not a regular file")
     if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):

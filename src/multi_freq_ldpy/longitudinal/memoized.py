@@ -1,7 +1,7 @@
 """Protocols that remember: what is randomized once and for all, and what every report adds to it."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from .. import _check, exact, parallel
 from ..channel import Channel
+from ..fakes import Fake
 from ..mechanism import readonly
 from ..privacy import Privacy
 from ..protocol import Exact, OneShot, declared
 from ..randomness import Source, Stream
 
-BLOCK = 2**14  # users whose permanent answers exist at a time
+BLOCK = 2**14  # users whose permanent answers exist at a time, or fewer where reports are large
 
 
 @dataclass(frozen=True)
@@ -68,13 +69,20 @@ class Memoized(Exact):
         values = readonly(values)
 
         def job(low: int, high: int) -> None:
-            for start in range(low, high, BLOCK):
-                part = slice(start, min(high, start + BLOCK))
-                permanent = np.empty(part.stop - start, self.report_dtype)
+            for part in self._blocks(low, high):
+                permanent = np.empty(part.stop - part.start, self.report_dtype)
                 self._remember(values[part], users[part], memory, permanent)
-                self._report(readonly(permanent), source.skip(start), out[part])
+                self._report(readonly(permanent), source.skip(part.start), out[part])
 
         parallel.ranges(len(values), job)
+
+    def _blocks(self, low: int, high: int) -> Iterator[slice]:
+        """Divide a range of users into blocks of a few megabytes."""
+        step = max(1, min(BLOCK, 2**24 // self.report_bytes))
+        return (slice(start, min(high, start + step)) for start in range(low, high, step))
+
+    def _fake(self, kind: str) -> Fake:
+        raise TypeError(f"RSFD cannot hide {type(self).__name__}: fakes drawn anew for every report would average out")
 
     def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
         permanent = np.empty(1, self.report_dtype)
@@ -141,10 +149,10 @@ class Chain(Memoized):
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         once, again = source.part(b"permanent"), source.part(b"report")
-        for start in range(0, len(values), BLOCK):
-            permanent = np.empty(min(BLOCK, len(values) - start), self.report_dtype)
-            self.permanent._randomize(values[start : start + BLOCK], once.skip(start), permanent)
-            self._report(readonly(permanent), again.skip(start), out[start : start + BLOCK])
+        for part in self._blocks(0, len(values)):
+            permanent = np.empty(part.stop - part.start, self.report_dtype)
+            self.permanent._randomize(values[part], once.skip(part.start), permanent)
+            self._report(readonly(permanent), again.skip(part.start), out[part])
 
     @property
     def classes(self) -> int:

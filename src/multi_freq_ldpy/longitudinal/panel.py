@@ -1,6 +1,6 @@
 """Many users over time, and what their rounds say together."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -59,10 +59,17 @@ class Panel:
         return self.protocol.tally(parts())
 
     def run(self, rounds: Iterable[ArrayLike]) -> list[Any]:
-        """Return the estimate of each round, given an iterable of everybody's values in each."""
-        if not isinstance(rounds, Iterable) or isinstance(rounds, str | bytes):
+        """Return the estimate of each round, given an iterable of everybody's values in each; ``tally`` is for rounds to be combined."""
+        single = isinstance(rounds, np.ndarray) and rounds.ndim == 0
+        if single or not isinstance(rounds, Iterable) or isinstance(rounds, str | bytes | Mapping | Set):
             raise TypeError(f"rounds must be an iterable of values of all users, not {_check.shown(rounds)}")
-        return [self.protocol.estimate(self.tally(values)) for values in rounds]
+        found: list[Any] = []
+        for values in rounds:
+            try:
+                found.append(self.protocol.estimate(self.tally(values)))
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"round {len(found)}: {error}") from None
+        return found
 
     def _reports(self, values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[Any]:
         reports = np.empty(len(users), self.protocol.report_dtype)
@@ -73,6 +80,8 @@ class Panel:
         """Return values and whose they are, checked, and whether they are of one user."""
         checked, single = self.protocol._inputs("values", values)
         if users is None:
+            if len(checked) != self.n:
+                raise ValueError(f"values must be those of all n={self.n} users, not of {len(checked)}")
             numbers = np.arange(self.n)
         else:
             numbers = np.atleast_1d(_check.integers("users", users, 0, self.n - 1, what=f"users are 0, …, n − 1 with n={self.n}")).copy()
@@ -83,7 +92,7 @@ class Panel:
             if twice.size:
                 raise ValueError(f"users must be different, but user {twice[0]} is among them twice")
         if len(checked) != len(numbers):
-            raise ValueError(f"values must be those of {len(numbers)} users, not of {len(checked)}")
+            raise ValueError(f"values must be those of the {len(numbers)} users, not of {len(checked)}")
         return checked, numbers, single
 
     def __repr__(self) -> str:
@@ -95,7 +104,8 @@ def over_rounds(tallies: Sequence[Tally]) -> Any:
 
     Rounds share what lasts, the permanent answers above all, so the error does not go to 0 with the number of rounds; adding
     the tallies, as if of new users, would state it several times too small. The error is that for unchanged values; where values
-    change, the estimate is that of the mean frequencies and the error at most this. A solution gives ``Estimates``.
+    change, the estimate is that of the mean frequencies and the error at most this. A solution gives ``Estimates``. Every round must be
+    of all these users; that they are the same ones is for the caller to know, only their number is checked.
 
     >>> from multi_freq_ldpy import LGRR, Panel
     >>> protocol = LGRR(3, eps_perm=2.0, eps_1=1.0)
@@ -116,6 +126,9 @@ def over_rounds(tallies: Sequence[Tally]) -> Any:
             raise ValueError(f"tallies[{i}] was counted by {_check.shown(each.protocol)}, not by {_check.shown(first.protocol)}")
         if each.users != first.users or not np.array_equal(each.n, first.n):
             raise ValueError(f"tallies[{i}] is not of the same users: users={each.users} and n={_check.shown(each.n)} differ from round 0")
+
+    if max(int(np.abs(each.counts).max(initial=0)) for each in given) * len(given) > 2**62:
+        raise ValueError(f"tallies of {len(given)} rounds add up to more than 2**62")
 
     def combined(parts: Sequence[Tally]) -> Estimate:
         seen, counts = parts[0].protocol, np.sum([part.counts for part in parts], axis=0)

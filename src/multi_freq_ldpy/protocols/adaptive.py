@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..channel import Channel
-from ..protocol import Protocol
+from ..protocol import Protocol, made
 from .grr import GRR
 from .unary import OUE
 
@@ -41,7 +41,7 @@ def best(
     candidates, refused = [], None
     for factory in of:
         try:
-            candidates.append(factory(k, *budgets))
+            candidates.append(made(factory, k, budgets))
         except ValueError as error:
             refused = refused or error
     if not candidates and refused is not None:

@@ -16,14 +16,13 @@ from .. import _check, exact
 from ..estimate import Estimates
 from ..mechanism import LARGEST_LAW, Mechanism, readonly
 from ..privacy import Privacy
-from ..protocol import Protocol
+from ..protocol import BUDGETS, Protocol
 from ..randomness import Rng, Source, as_generator, as_stream
 from ..tally import Tally
 from .factories import Factory, resolved
 
 Counts: TypeAlias = NDArray[np.int64]
 
-BUDGETS = ("epsilon", "eps_perm", "eps_1")
 BLOCK = 2**12  # users who are drawn together
 CHUNK = 2**29  # users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
 
@@ -42,7 +41,8 @@ class Solution(Mechanism):
     def __init__(self, factory: Factory | Sequence[Factory], ks: Sequence[int] | NDArray[Any], *budgets: float, **options: Any) -> None:
         sizes = _check.domain_sizes("ks", ks)
         whole = self._budgets(budgets, options)
-        self._set(resolved(factory, sizes, [self._budget(each, len(sizes)) for each in whole], options))
+        each = {name: self._budget(epsilon, len(sizes)) for name, epsilon in whole.items()}
+        self._set(resolved(factory, sizes, each, not budgets, options))
 
     @classmethod
     def of(cls, protocols: Sequence[Protocol], *options: Any, **named: Any) -> Any:
@@ -139,17 +139,18 @@ class Solution(Mechanism):
         _ = self.privacy
 
     @staticmethod
-    def _budgets(given: tuple[float, ...], options: dict[str, Any]) -> list[float]:
+    def _budgets(given: tuple[float, ...], options: dict[str, Any]) -> dict[str, float]:
         """Return the budgets, checked, given in order or by name."""
         named = [name for name in BUDGETS if name in options]
         if given and named:
             raise TypeError(f"budgets must be given in order or by name, not both: {_check.shown(given)} and {', '.join(named)}")
         names = named or (["epsilon"] if len(given) == 1 else ["eps_perm", "eps_1"])
         budgets = given or tuple(options.pop(name) for name in named)
-        if not 1 <= len(budgets) <= 2:
+        if names not in (["epsilon"], ["eps_perm"], ["eps_perm", "eps_1"]) or len(names) != len(budgets):
+            found = ", ".join(named) or _check.shown(budgets)
             others = f" (other options: {', '.join(options)})" if options else ""
-            raise TypeError(f"a solution needs one budget (epsilon) or two (eps_perm, eps_1), not {_check.shown(budgets)}{others}")
-        return [_check.budget(name, each) for name, each in zip(names, budgets, strict=True)]
+            raise TypeError(f"a solution needs one budget (epsilon, or eps_perm) or two (eps_perm, eps_1), not {found}{others}")
+        return {name: _check.budget(name, each) for name, each in zip(names, budgets, strict=True)}
 
     def _seen(self, j: int) -> Any:
         """Return what the reports about attribute j follow."""

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from .. import _check
 from ..channel import Channel
-from ..protocol import Protocol
+from ..protocol import Protocol, made
 
 Factory: TypeAlias = Callable[..., Any]
 
@@ -19,7 +19,12 @@ def _takes_channel(factory: Factory) -> bool:
 
 
 def resolved(
-    factory: Any, ks: tuple[int, ...], budgets: list[float], options: dict[str, Any], channel: Callable[[Any], Channel] | None = None
+    factory: Any,
+    ks: tuple[int, ...],
+    budgets: dict[str, float],
+    named: bool,
+    options: dict[str, Any],
+    channel: Callable[[Any], Channel] | None = None,
 ) -> tuple[Protocol, ...]:
     """Call the factories, one an attribute, and check what they return."""
     d = len(ks)
@@ -38,7 +43,7 @@ def resolved(
         if channel is not None and _takes_channel(make):
             own["channel"] = channel
         try:
-            protocol = (reusable and known.get((make, k))) or make(k, *budgets, **own)
+            protocol = (reusable and known.get((make, k))) or made(make, k, [*budgets.values()], [*budgets] if named else (), **own)
         except (ValueError, TypeError) as error:
             raise type(error)(f"factory for attribute {j} of k={k}: {error}") from None
         if not isinstance(protocol, Protocol) or protocol.k != k:

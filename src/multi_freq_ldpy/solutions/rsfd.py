@@ -107,8 +107,8 @@ class RSFD(SideBySide):
         def channel(protocol: Any) -> Channel:
             return _hidden(protocol, share, protocol._fake(kind)).rounded()
 
-        each = [exact.amplified(epsilon, len(sizes)) if more else epsilon for epsilon in whole]
-        self._set(resolved(factory, sizes, each, options, channel), kind, balance)
+        each = {name: exact.amplified(epsilon, len(sizes)) if more else epsilon for name, epsilon in whole.items()}
+        self._set(resolved(factory, sizes, each, not budgets, options, channel), kind, balance)
 
     def _set(self, protocols: Sequence[Protocol], fake: str = "zero", balance: bool = False) -> None:
         object.__setattr__(self, "fake", _check.choice("fake", fake, ("zero", "random")))
