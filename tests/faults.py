@@ -384,6 +384,18 @@ class AnsweredByValue(DBitFlipPM):
 
 
 @dataclass(frozen=True)
+class NoneSharesNoise(DBitFlipPM):
+    """Matching no held position has the noise of matching the first. >>>"""
+
+    def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
+        held = self._held(memory.part(b"positions").at(users), len(values))
+        ranks = self._ranks(values, held)
+        out["positions"] = held
+        out["bits"] = self._answer(ranks, memory.part(b"bits").classes(users, self.d_bits, np.maximum(ranks, 0)))
+        return ranks + 1
+
+
+@dataclass(frozen=True)
 class ThirdValuesLeftOut(LGRR):
     """The published second round, which forgets the paths through third values. >>>"""
 
@@ -517,6 +529,7 @@ FAULTS: list[tuple[Mechanism, str]] = [
     (RedrawnPositions(7, 2.0, b=4, d_bits=2), "rounds"),
     (HashedByValue(40, 4.0, 2.0), "memory"),
     (AnsweredByValue(7, 2.0, b=4, d_bits=2), "memory"),
+    (NoneSharesNoise(7, 2.0, b=6, d_bits=3), "rounds"),
     (ThirdValuesLeftOut(5, 2.0, 1.0), "privacy"),
     (SecondRoundSkipped(3, 2.0, 1.0), "fit"),
     (SecondRoundRemembered(4, 4.0, 2.0), "rounds"),

@@ -433,6 +433,16 @@ def test_interrupted_commits(after: bool, tmp_path: Path, monkeypatch: pytest.Mo
     assert at > len(made), "all steps have been interrupted"
 
 
+def test_a_commit_is_durable_before_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was written is on disk before it takes the old file's place, and that is on disk before the report is returned."""
+    path, protocol = tmp_path / "client", LGRR(100, 2.0, 1.0)
+    client = Client.open(path, protocol)
+    with crashing(1000, False, monkeypatch) as made:
+        client.report(1)
+    steps = [name for name in made if name in ("write", "fsync", "replace")]
+    assert steps == ["write", "fsync", "replace", "fsync"]
+
+
 @pytest.mark.parametrize("after", [False, True])
 def test_interrupted_beginnings(after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A client that was never opened has told nothing: it begins again, and from then on keeps its secret."""

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from .. import intervals
+from ..channel import Channel
 from ..longitudinal.memoized import Memoized
 from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism
@@ -134,16 +135,21 @@ def _parts(subject: Any) -> list[tuple[Any, Any]]:
 
 
 def _independent(protocol: Memoized, n: int) -> None:
-    """Hold permanent answers of two classes of a user, and of two users, to be independent: the own contributions do not go together."""
+    """Hold permanent answers of two classes of a user, and of two users, to be independent.
+
+    Own contributions do not go together, and to support a third value under one class does not make it likelier under the other.
+    """
     users, memory, values = np.arange(n), Source.keyed(bytes(range(32))), (0, protocol.k - 1)
-    found = []
+    found, third = [], 1 if protocol.cells > 2 else 0
     for value in values:
         out = np.empty(n, protocol.report_dtype)
         classes = protocol._remember(np.full(n, value), users, memory, out)
-        found.append((classes, protocol.contributions(out)[:, cell(protocol, value)].astype(np.float64)))
-    (one, a), (other, b) = found
+        contributed = protocol.contributions(out).astype(np.float64)
+        found.append((classes, contributed[:, cell(protocol, value)], contributed[:, third]))
+    (one, a, c), (other, b, d) = found
     speaks = (one > 0) & (other > 0) if protocol.answering[0] < 1 else np.ones(n, np.bool_)  # 0: the value's cell is not held
-    p, spread = (float(x) for x in (protocol.permanent.moments.p, protocol.permanent.moments.spread[0]))  # type: ignore[union-attr]
+    moments: Channel = protocol.permanent.moments  # type: ignore[union-attr]
+    p, q, spread = float(moments.p), float(moments.q), float(moments.spread[0])
     for what, chosen, x, y in (
         ("memo classes", speaks & (one != other), a, b),
         ("users", speaks & np.roll(speaks, 1), a, np.roll(a, 1)),
@@ -151,6 +157,10 @@ def _independent(protocol: Memoized, n: int) -> None:
         if chosen.sum() > 100:
             z = ((x - p) * (y - p))[chosen].sum() / (spread * chosen.sum() ** 0.5)
             holds(abs(z) < Z, f"permanent answers of two {what} go together: {z:.1f} deviations")
+    again = d[(c == 1) & (one != other)]
+    if third and not isinstance(protocol, Hashing) and again.size > 100:
+        z = (again.sum() - again.size * q) / (again.size * q * (1 - q)) ** 0.5
+        holds(abs(z) < Z, f"permanent answers of two memo classes support a third value together: {z:.1f} deviations")
 
 
 def coverage(subject: Mechanism) -> None:
