@@ -421,6 +421,10 @@ def test_rounds_that_do_not_go_together() -> None:
             over_rounds(wrong)
     with pytest.raises(ValueError, match=r"tallies\[1\] was counted by LGRR\(k=5"):
         over_rounds([tally, LGRR(5, 2.0, 1.0).tally([0, 1, 2])])
+    sampled = SMP(LGRR, [3, 4], 2.0, 1.0)
+    others = [Panel(sampled, 500, seed).tally(np.zeros((500, 2), int)) for seed in (1, 2)]
+    with pytest.raises(ValueError, match=r"tallies\[1\] is not of the same users: users=500 and n="):
+        over_rounds(others)
     many = Tally(protocol, [2**60] * 4, 2**62)
     with pytest.raises(ValueError, match="100 rounds add up to more than"):
         over_rounds([many] * 100)
