@@ -492,6 +492,25 @@ class AttributeRedrawn(SMP):
     _again = anew
 
 
+@dataclass(frozen=True, init=False, repr=False)
+class AttributesShareMemory(SPL):
+    """All attributes derive what they remember from one key. >>>"""
+
+    def _again(self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]) -> None:
+        for j, each in enumerate(self.protocols):
+            reports = np.empty(len(values), each.report_dtype)
+            each._again(np.ascontiguousarray(values[:, j]), users, memory, fresh[j : j + 1], reports)
+            out[f"a{j}"] = reports
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class AttributeOfSevenUsers(SMP):
+    """Every seventh user samples the same attribute. >>>"""
+
+    def _sampled(self, users: Values, memory: Source) -> Values:
+        return super()._sampled(users % 7, memory)
+
+
 FAULTS: list[tuple[Mechanism, str]] = [
     (OwnValueFirst(5, 0.5), "privacy"),
     (OwnBitNotReset(4, 1.0), "fit"),
@@ -536,6 +555,8 @@ FAULTS: list[tuple[Mechanism, str]] = [
     (OthersNotFlipped(40, 4.0, 2.0), "unbiased"),
     (LifetimeOfOneReport(3, 2.0, 1.0), "lifetime"),
     (AttributeRedrawn(LGRR, [3, 2], 4.0, 2.0), "memory"),
+    (AttributesShareMemory(LGRR, [3, 3], 4.0, 2.0), "rounds"),
+    (AttributeOfSevenUsers(LGRR, [3, 3], 4.0, 2.0), "memory"),
     (ClassesShareNoise(5, 2.0, 1.0), "rounds"),
     (BitsShareNoise(5, 2.0, 1.0), "rounds"),
     (UsersInPairs(5, 2.0, 1.0), "rounds"),

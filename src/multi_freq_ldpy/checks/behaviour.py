@@ -17,7 +17,7 @@ from ..protocols.grr import GRR
 from ..randomness import Source, Stream
 from ..solutions.smp import SMP
 from ..tally import Tally
-from .tools import NotApplicable, holds, laws_of, listed, protocols, refuses, remade, sizes, spread
+from .tools import NotApplicable, Z, holds, laws_of, listed, protocols, refuses, remade, sizes, spread
 
 NO_INTEGER = (-1, 2**70, 0.5, np.nan, "0", None, True, 1j)
 
@@ -195,7 +195,10 @@ def memory(subject: Any) -> None:
         holds(np.concatenate(split).tobytes() == whole[0].tobytes(), "a split of a round into calls changes the reports")
         holds(panel.report(values).tobytes() == whole[1].tobytes(), "threads change the reports")
     if isinstance(subject, SMP):
-        holds(whole[0]["attribute"] == whole[1]["attribute"], "a user's attribute changes")
+        sampled, expected = whole[0]["attribute"], n / subject.d
+        holds(sampled == whole[1]["attribute"], "a user's attribute changes")
+        often = [*np.bincount(sampled, minlength=subject.d), *((sampled == np.roll(sampled, lag)).sum() for lag in range(1, 17))]
+        holds(np.abs(np.array(often) - expected) < 2 * Z * expected**0.5, "users sample their attributes together")
     for j, protocol in enumerate(protocols(subject)):
         if isinstance(protocol, Memoized):
             _remembers(protocol, Source.keyed(bytes([j]) * 32))

@@ -1,5 +1,7 @@
 """Statistical laws, with fixed seeds and a stated rate of failure."""
 
+from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from ..mechanism import Mechanism
 from ..protocol import Protocol
 from ..protocols.hashing import Hashing
 from ..randomness import Source
+from ..solutions.spl import SPL
 from .tools import Z, cell, everyone, holds, inputs, laws_of, many, protocols, sizes
 
 
@@ -94,7 +97,7 @@ def rounds(subject: Any) -> None:
     """Of two rounds of a panel, the products of what a user contributes have the means that ``lasting`` states.
 
     Contributions to one value, to the own and another, and to two others. Permanent answers of two memo classes, and of two users, are
-    independent.
+    independent; so are a user's reports on two attributes.
     """
     n, entries = many(subject) // 10, subject.parts[-1][1].stop
     values = everyone(subject, lambda k: k - 1, n)
@@ -109,6 +112,8 @@ def rounds(subject: Any) -> None:
         for at, chosen in enumerate((slice(None), owns, nexts)):
             both = one * other[:, chosen]
             sums[at] += both.sum(axis=0), (both**2).sum(axis=0)
+    if isinstance(subject, SPL):
+        _apart(subject, subject.contributions(first[:step]))
     answers = np.broadcast_to(subject.tally(first).n, (entries,))
     means, seconds = sums[:, 0] / answers, sums[:, 1] / answers
     for each, (seen, part) in _parts(subject):
@@ -132,6 +137,16 @@ def rounds(subject: Any) -> None:
 
 def _parts(subject: Any) -> list[tuple[Any, Any]]:
     return list(zip(protocols(subject), subject.parts, strict=True))
+
+
+def _apart(subject: SPL, contributed: Any) -> None:
+    """Hold attributes to be randomized independently of each other: their own contributions do not go together."""
+    owns = [contributed[:, part.start + cell(each, each.k - 1)].astype(np.float64) for each, (_, part) in _parts(subject)]
+    for (i, x), (j, y) in combinations(enumerate(owns), 2):
+        shares = [float(subject.answering[at] * Fraction(subject.parts[at][0].channel.p)) for at in (i, j)]
+        products = (x - shares[0]) * (y - shares[1])
+        z = products.sum() / max(products.std() * len(products) ** 0.5, 1e-9)
+        holds(abs(z) < Z, f"reports on attributes {i} and {j} go together: {z:.1f} deviations")
 
 
 def _independent(protocol: Memoized, n: int) -> None:
