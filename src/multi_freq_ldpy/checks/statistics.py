@@ -65,7 +65,7 @@ def unbiased(subject: Any) -> None:
 def variance(subject: Any) -> None:
     """Estimates of many small groups of users have the stated mean and variance; so have simulated ones."""
     d, entries, users = len(subject.parts), subject.parts[-1][1].stop, 200
-    groups = min(2000 // min(d, 2), 10**6 // entries + 50)
+    groups = min(1500 // min(d, 2), 10**6 // entries + 50)
     ends = np.array([[0] * d, [k - 1 for k in sizes(subject)]])
     group = np.repeat(ends, users // 2, axis=0)
     reports = subject.randomize(inputs(subject, np.tile(group, (groups, 1))), 30)

@@ -100,5 +100,5 @@ def laws_of(subject: Any) -> list[dict[bytes, Fraction]]:
 
 def many(subject: Mechanism) -> int:
     """Return how many reports the statistical laws draw: enough to see an error of one per cent."""
-    n: int = min(3_000_000, 60_000_000 // subject.parts[-1][1].stop) // len(subject.parts)
+    n: int = min(2_000_000, 60_000_000 // subject.parts[-1][1].stop) // len(subject.parts)
     return n if all(seen.channel.binary for seen, _ in subject.parts) else n // 8  # exact noise takes longer to draw
