@@ -16,8 +16,8 @@ DIGEST = 16
 _HEADER = struct.Struct("<4sBIQQ")  # magic, version, length of the spec, users, entries of n
 
 
-def _digest(data: bytes) -> bytes:
-    """Return what tells a damaged tally from a whole one (not who wrote it)."""
+def digest(data: bytes) -> bytes:
+    """Return what tells damaged data from whole (not who wrote it)."""
     import hashlib
 
     return hashlib.blake2b(data, digest_size=DIGEST).digest()
@@ -109,7 +109,7 @@ class Tally:
         n = np.atleast_1d(self.n)
         header = _HEADER.pack(MAGIC, VERSION, len(spec), self.users, n.size if np.ndim(self.n) else 0)
         data = header + spec + n.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
-        return data + _digest(data)
+        return data + digest(data)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Tally":
@@ -126,7 +126,7 @@ class Tally:
         _, version, length, users, entries = _HEADER.unpack_from(data)
         if version != VERSION:
             raise ValueError(f"data is a tally of version {version}; this package reads version {VERSION}")
-        if _digest(data[:-DIGEST]) != data[-DIGEST:]:
+        if digest(data[:-DIGEST]) != data[-DIGEST:]:
             raise ValueError(f"data is a damaged tally: the {len(data)} bytes do not match their digest")
         data = data[:-DIGEST]
         body = _HEADER.size + length

@@ -1,17 +1,16 @@
 """What a device has spent, and the file that keeps it together with the secret."""
 
-import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from hashlib import blake2b
 from typing import Any
 
 from .. import _check
 from ..randomness import KEY_BYTES
+from ..tally import digest
 
 VERSION = 1
 LARGEST_FILE = 2**28
@@ -57,6 +56,8 @@ class State:
 
     def to_bytes(self) -> bytes:
         """Return the state as a line of JSON and a line with its digest."""
+        import json
+
         body = {
             "version": VERSION,
             "secret": self.secret.hex(),
@@ -71,8 +72,10 @@ class State:
     @classmethod
     def from_bytes(cls, data: bytes) -> "State":
         """Return the state that ``to_bytes`` wrote; anything else is a ValueError."""
-        line, end, digest = data.partition(b"\n")
-        if not end or _digest(line + end) != digest:
+        import json
+
+        line, end, rest = data.partition(b"\n")
+        if not end or _digest(line + end) != rest:
             raise ValueError("it is truncated or was altered: its digest does not match")
         try:
             body = json.loads(line)
@@ -95,8 +98,8 @@ def _whole(n: object) -> int:
 
 
 def _digest(line: bytes) -> bytes:
-    """Return what tells a damaged file from a whole one (not who wrote it)."""
-    return blake2b(line, digest_size=16).hexdigest().encode() + b"\n"
+    """Return the line that tells a damaged file from a whole one."""
+    return digest(line).hex().encode() + b"\n"
 
 
 class Store:

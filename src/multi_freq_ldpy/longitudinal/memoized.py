@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, exact, parallel
 from ..channel import Channel
@@ -16,7 +16,7 @@ from ..fakes import Fake
 from ..mechanism import readonly
 from ..privacy import Privacy
 from ..protocol import Exact, OneShot, declared
-from ..randomness import Source, Stream
+from ..randomness import Rng, Source, Stream
 
 BLOCK = 2**14  # users whose permanent answers exist at a time, or fewer where reports are large
 
@@ -48,7 +48,7 @@ class Memoized(Exact):
 
     # What follows
 
-    def randomize(self, values: Any, rng: Any = None) -> Any:
+    def randomize(self, values: ArrayLike, rng: Rng = None) -> Any:
         """Return the *first report* of new users: a number gives one report, a vector a vector of reports.
 
         Nothing is remembered, so to call it again for the same users would give their values away: use ``Client`` or ``Panel``

@@ -43,18 +43,18 @@ class Panel:
 
     def report(self, values: ArrayLike, users: ArrayLike | None = None) -> Any:
         """Return a report of each user about the present values; ``users`` says whose they are where not all report."""
-        checked, numbers, single = self._inputs(values, users)
-        reports = self._reports(checked, numbers)
+        held, numbers, single = self._inputs(values, users)
+        reports = self._reports(held, numbers)
         return reports[0] if single else reports
 
     def tally(self, values: ArrayLike, users: ArrayLike | None = None) -> Tally:
         """Return the tally of what ``report`` would return, without keeping more than a part of the reports."""
-        checked, numbers, _ = self._inputs(values, users)
+        held, numbers, _ = self._inputs(values, users)
         step = max(1, 2**26 // self.protocol.report_bytes)
 
         def parts() -> Iterator[NDArray[Any]]:
             for start in range(0, len(numbers), step):
-                yield self._reports(checked[start : start + step], numbers[start : start + step])
+                yield self._reports(held[start : start + step], numbers[start : start + step])
 
         return self.protocol.tally(parts())
 
@@ -78,10 +78,10 @@ class Panel:
 
     def _inputs(self, values: ArrayLike, users: ArrayLike | None) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
         """Return values and whose they are, checked, and whether they are of one user."""
-        checked, single = self.protocol._inputs("values", values)
+        held, single = self.protocol._inputs("values", values)
         if users is None:
-            if len(checked) != self.n:
-                raise ValueError(f"values must be those of all n={self.n} users, not of {len(checked)}")
+            if len(held) != self.n:
+                raise ValueError(f"values must be those of all n={self.n} users, not of {len(held)}")
             numbers = np.arange(self.n)
         else:
             numbers = np.atleast_1d(_check.integers("users", users, 0, self.n - 1, what=f"users are 0, …, n − 1 with n={self.n}")).copy()
@@ -91,9 +91,9 @@ class Panel:
             twice = ordered[1:][ordered[1:] == ordered[:-1]]
             if twice.size:
                 raise ValueError(f"users must be different, but user {twice[0]} is among them twice")
-        if len(checked) != len(numbers):
-            raise ValueError(f"values must be those of the {len(numbers)} users, not of {len(checked)}")
-        return checked, numbers, single
+        if len(held) != len(numbers):
+            raise ValueError(f"values must be those of the {len(numbers)} users, not of {len(held)}")
+        return held, numbers, single
 
     def __repr__(self) -> str:
         return f"<Panel of {self.n} users of {_check.shown(self.protocol)}>"  # the key stays out of logs
