@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from multi_freq_ldpy import GRR, LGRR, LOLH, LOSUE, LSUE, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, Channel, DBitFlipPM, Privacy, Stream
 from multi_freq_ldpy.exact import WORD
 from multi_freq_ldpy.mechanism import Mechanism
+from multi_freq_ldpy.protocols.grr import randomized
 from multi_freq_ldpy.protocols.packed import unpack
 from multi_freq_ldpy.randomness import Source
 
@@ -113,10 +114,8 @@ class OtherBitsOffByOnePerCent(OUE):
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         from multi_freq_ldpy.kernels import bits
 
-        owned, fractions = bits.table(self.weights[1] * 101 // 100)
-        bits.randomize(
-            source.key, *source.users(len(values), 1), values, bits.last_byte(self.k), np.uint64(self.weights[0]), owned, fractions, out
-        )
+        users, own = source.users(len(values), 1), np.uint64(self.weights[0])
+        bits.randomize(source.key, *users, values, bits.last_byte(self.k), own, *bits.table(self.weights[1] * 101 // 100), out)
 
 
 @dataclass(frozen=True)
@@ -361,12 +360,9 @@ class HashedByValue(LOLH):
     """The permanent symbol belongs to the value, not to what it hashes to. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
-        from multi_freq_ldpy.kernels import symbols
-
         classes = super()._remember(values, users, memory, out)
         source, kept = memory.part(b"symbol").classes(users, self.k, values), np.empty(len(values), np.uint64)
-        own, other = map(np.uint64, self.permanent.weights)
-        symbols.randomize(source.key, *source.users(len(values), 4), classes, np.uint64(self.g), own, other, kept)
+        randomized(classes, self.g, self.permanent.weights, source, kept)
         out["symbol"] = kept
         return classes
 

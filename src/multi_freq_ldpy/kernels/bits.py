@@ -6,38 +6,42 @@ probability frac(2¹⁶·P_b), which is compared lazily, 64 bits at a time. Toge
 """
 
 import numpy as np
-from numba import uint8, uint64
+from numba import uint8, uint16, uint64
 
-from .chacha import address_of, buffers, read_on, read_users
+from .chacha import HEAD, LANES, address_of, begin, buffers, read_on, read_users
 from .jit import inline, jit
 
 ONES = np.array([bin(b).count("1") for b in range(256)], np.uint8)
 WORDS = 8  # 64-bit words of a fraction
+SCANNED = 32  # words looked at side by side
+NARROW = 32  # bytes; rows below it are drawn byte by byte for all users, wider ones user by user
 
 
-def table(q: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the bytes owned by the words 0, 1, …, and the fractions by number of ones, for bits of probability q/2⁶⁴."""
+def table(q: int) -> tuple[np.ndarray, int, np.ndarray]:
+    """Return the byte that owns each word, how many words are owned, and the fractions by number of ones, for bits of probability q/2⁶⁴."""
     cells, fractions = np.zeros(9, np.int64), np.zeros((9, WORDS), np.uint64)
     for ones in range(9):
         cells[ones], rest = divmod((q**ones * (2**64 - q) ** (8 - ones)) << 16, 2**512)
         for i in range(WORDS):
             fractions[ones, i] = (rest >> (64 * (WORDS - 1 - i))) & (2**64 - 1)
-    return np.repeat(np.arange(256, dtype=np.uint8), cells[ONES]), fractions
+    owners = np.repeat(np.arange(256, dtype=np.uint8), cells[ONES])
+    return np.append(owners, np.zeros(2**16 - owners.size, np.uint8)), owners.size, fractions
 
 
 @jit
-def leftover(key, address, fractions, spare):
-    """Draw a byte from what the table leaves."""
+def leftover(address, head, at, fractions, spare):
+    """Draw a byte from what the table leaves, given the first words of the draw, in ``head`` from ``at`` on."""
     index = 0
     while True:
-        byte = uint8(read_on(key, address, index, spare) >> uint64(56))
-        index += 1
-        for i in range(WORDS):
-            word = read_on(key, address, index, spare)
+        byte = uint8(0)
+        for i in range(WORDS + 1):
+            word = head[at + index] if index < HEAD else read_on(address, index, spare, HEAD)
             index += 1
-            if word < fractions[ONES[byte], i]:
+            if i == 0:
+                byte = uint8(word >> uint64(56))
+            elif word < fractions[ONES[byte], i - 1]:
                 return byte
-            if word > fractions[ONES[byte], i]:
+            elif word > fractions[ONES[byte], i - 1]:
                 break
 
 
@@ -47,62 +51,106 @@ def last_byte(k: int) -> np.uint8:
 
 
 @jit
-def fill_rows(key, first, numbers, low, stride, words, owned, fractions, last, spare, rows):
-    """Draw all bits of the rows of users from ``low`` on, each from the ``words`` (uint16) at its own; ``last`` masks the last byte."""
-    for i in range(rows.shape[0]):
-        start = i * stride // 2
-        for c in range(rows.shape[1]):
-            word = words[start + c]
-            if word < owned.size:
-                rows[i, c] = owned[word]
-            else:
-                rows[i, c] = leftover(key, address_of(first, numbers, low + i, stride) + uint64(2 * c), fractions, spare)
-        rows[i, rows.shape[1] - 1] &= last
+def unowned(words, size, cells, found):
+    """Write the indexes of words that nobody owns into ``found``, and return how many there are."""
+    last, many = uint16(cells - 1), 0
+    if cells == 2**16:
+        return many
+    for start in range(0, size, SCANNED):
+        some = uint16(0)
+        for j in range(SCANNED):
+            some |= uint16(words[uint64(start + j)] > last)
+        if some:
+            for j in range(start, min(size, start + SCANNED)):
+                if words[j] > last:
+                    found[many] = j
+                    many += 1
+    return many
 
 
 @jit
-def own_bits(key, first, numbers, low, stride, place, words, p, spare, own):
+def fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last, spare, scratch, rows):
+    """Draw all bits of the rows of users from ``low`` on, each from the ``words`` (uint16) at its own; ``last`` masks the last byte."""
+    n, width, pitch = uint64(rows.shape[0]), uint64(rows.shape[1]), uint64(stride // 2)
+    if width < NARROW:  # rows too short for loops of their own
+        for c in range(width):
+            for i in range(n):
+                rows[i, c] = owned[uint64(words[i * pitch + c])]
+    else:
+        for i in range(n):
+            for c in range(width):
+                rows[i, c] = owned[uint64(words[i * pitch + c])]
+    found, addresses, heads = scratch
+    many = unowned(words, np.int64(n * pitch), cells, found)
+    at = 0
+    while at < many:
+        lanes, start = 0, at
+        while at < many and lanes < LANES:  # words of which no byte is drawn are passed over
+            i, c = found[at] // np.int64(pitch), found[at] % np.int64(pitch)
+            if c < np.int64(width):
+                found[start + lanes] = found[at]
+                addresses[lanes] = address_of(first, numbers, low + i, stride) + uint64(2 * c)
+                lanes += 1
+            at += 1
+        begin(addresses[:lanes], spare[0], heads)
+        for lane in range(lanes):
+            i, c = found[start + lane] // np.int64(pitch), found[start + lane] % np.int64(pitch)
+            rows[i, c] = leftover(addresses[lane], heads, HEAD * lane, fractions, spare)
+    for i in range(n):
+        rows[i, width - uint64(1)] &= last
+
+
+@jit
+def own_bits(first, numbers, low, stride, place, words, p, spare, own):
     """Draw the own bits of users from ``low`` on with probability p/2⁶⁴, from the 16-bit word at byte ``place`` of each.
 
     Where that word equals the first digits of p, more are read.
     """
-    for i in range(own.size):
-        drawn, threshold = uint64(words[(i * stride + place) // 2]), p >> uint64(48)
-        if drawn == threshold:
+    digits, pitch, column = p >> uint64(48), uint64(stride // 2), uint64(place // 2)
+    for i in range(uint64(own.size)):
+        drawn = uint64(words[i * pitch + column])
+        own[i] = drawn < digits
+        if drawn == digits:
             further = address_of(first, numbers, low + i, stride) + uint64(place)
-            drawn, threshold = read_on(key, further, 0, spare) >> uint64(16), p & uint64(0xFFFFFFFFFFFF)
-        own[i] = drawn < threshold
+            own[i] = read_on(further, 0, spare) >> uint64(16) < p & uint64(0xFFFFFFFFFFFF)
 
 
 @inline
 def write_bit(rows, i, position, bit):
     """Set the bit at ``position`` of row i to ``bit``, 0 or 1, without a branch that tells which."""
-    c, place = position >> 3, position & 7
-    rows[i, c] = (rows[i, c] & ~(1 << place)) | (bit << place)
+    c, place = uint64(position) >> uint64(3), uint8(position & 7)
+    rows[i, c] = (rows[i, c] & ~(uint8(1) << place)) | (bit << place)
 
 
 @jit
-def randomize(key, first, numbers, values, last, p, owned, fractions, out):
+def workspace(key, stride):
+    """Return what ``fill_rows`` and its callers work with: ``buffers``, an own bit a user, and space for words that nobody owns."""
+    users, buffer, spare = buffers(key, stride)
+    scratch = np.empty(users * stride // 2, np.int64), np.empty(LANES, np.uint64), np.empty(HEAD * LANES, np.uint64)
+    return users, buffer, spare, np.empty(users, np.uint8), scratch
+
+
+@jit
+def randomize(key, first, numbers, values, last, p, owned, cells, fractions, out):
     """Randomize the row of each user (see ``read_users``), who owns two bytes for each byte of the row and two for the own bit.
 
     A negative value stands for nobody's: no bit is the own one.
     """
     width = out.shape[1]
     stride = 2 * width + 2
-    users, buffer, spare = buffers(stride)
-    own = np.empty(users, np.uint8)
+    users, buffer, spare, own, scratch = workspace(key, stride)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
         words = buffer.view(np.uint16)[read_users(key, first, numbers, low, high, stride, buffer) // 2 :]
-        fill_rows(key, first, numbers, low, stride, words, owned, fractions, last, spare, out[low:high])
-        own_bits(key, first, numbers, low, stride, 2 * width, words, p, spare, own[: high - low])
+        fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last, spare, scratch, out[low:high])
+        own_bits(first, numbers, low, stride, 2 * width, words, p, spare, own[: high - low])
         for i in range(low, high):
             if values[i] >= 0:
                 write_bit(out, i, values[i], own[i - low])
 
 
 @jit
-def again(key, first, rows, last, half, owned, fractions, out):
+def again(key, first, rows, last, half, owned, cells, fractions, out):
     """Send every bit of the ``rows`` of users ``first``, ``first`` + 1, … through a second round.
 
     A bit b becomes n ⊕ (b ∧ u), n being 1 with probability q. With u = 1 that flips it with probability q; with a uniform u (``half``)
@@ -110,43 +158,92 @@ def again(key, first, rows, last, half, owned, fractions, out):
     """
     width = out.shape[1]
     stride = 2 * width + (width + 1) // 2 * 2 * np.int64(half)
-    users, buffer, spare = buffers(stride)
+    users, buffer, spare, _, scratch = workspace(key, stride)
     nobody = np.empty(0, np.uint64)
     for low in range(0, out.shape[0], users):
         high = min(out.shape[0], low + users)
         start = read_users(key, first, nobody, low, high, stride, buffer)
         words, uniform = buffer.view(np.uint16)[start // 2 :], buffer.view(np.uint8)[start + 2 * width :]
-        fill_rows(key, first, nobody, low, stride, words, owned, fractions, last, spare, out[low:high])
+        fill_rows(first, nobody, low, stride, words, owned, cells, fractions, last, spare, scratch, out[low:high])
         for i in range(low, high):
             for c in range(width):
                 out[i, c] ^= rows[i, c] & uniform[(i - low) * stride + c] if half else rows[i, c]
 
 
 @jit
+def carry(a, b, c):
+    """Add three bits in each of 64 places: return what is carried, and what is left."""
+    half = a ^ b
+    return (a & b) | (half & c), half ^ c
+
+
+@jit
+def add_lines(words, at, planes, counters):
+    """Add up 16 lines of ``words``, from ``at`` on, place by place.
+
+    The sums are binary numbers whose digits 1, 2, 4 and 8 are kept in ``planes``; the sixteens go into bytes of ``counters``, which
+    hold every eighth bit each.
+    """
+    line = planes.shape[1]
+    for c in range(line):
+        ones, twos, fours, eights = planes[0, c], planes[1, c], planes[2, c], planes[3, c]
+        sixteens = uint64(0)
+        for half in range(2):
+            start = at + 8 * half * line + c
+            two, ones = carry(ones, words[start], words[start + line])
+            more, ones = carry(ones, words[start + 2 * line], words[start + 3 * line])
+            four, twos = carry(twos, two, more)
+            two, ones = carry(ones, words[start + 4 * line], words[start + 5 * line])
+            more, ones = carry(ones, words[start + 6 * line], words[start + 7 * line])
+            further, twos = carry(twos, two, more)
+            eight, fours = carry(fours, four, further)
+            sixteens |= eights & eight  # at most one of the two times: fifteen and sixteen more make one carry
+            eights ^= eight
+        planes[0, c], planes[1, c], planes[2, c], planes[3, c] = ones, twos, fours, eights
+        for bit in range(8):
+            counters[bit, c] += (sixteens >> uint64(bit)) & uint64(0x0101010101010101)
+
+
+@jit
+def empty(planes, counters, width, counts):
+    """Add what ``add_lines`` has summed up to ``counts``, and begin again."""
+    for c in range(planes.shape[1]):
+        for byte in range(8):
+            first, shift = 8 * ((8 * c + byte) % width), uint64(8 * byte)
+            for bit in range(8):
+                total = 16 * ((counters[bit, c] >> shift) & uint64(0xFF))
+                for digit in range(4):
+                    total += ((planes[digit, c] >> (shift + uint64(bit))) & uint64(1)) << uint64(digit)
+                counts[first + bit] += np.int64(total)
+    planes[:] = 0
+    counters[:] = 0
+
+
+@jit
 def count(reports, counts):
     """Add the number of ones in every column of ``reports`` (n, width) to ``counts`` (8·width), little bit order.
 
-    Several rows are taken side by side so that the inner loop is long; byte counters are emptied before they can overflow.
+    As many rows as fill whole words are a line; the lines left over are filled up with zeros.
     """
     n, width = reports.shape
-    together = max(1, 512 // width)
-    line = together * width
-    counters = np.zeros((8, line), np.uint8)
-    flat = reports.reshape(n * width)
-    start = 0
-    while start < flat.size:
-        lines = min(255, (flat.size - start + line - 1) // line)
-        for _ in range(lines):
-            part = flat[start : min(flat.size, start + line)]
-            start += line
-            for bit in range(8):
-                counter = counters[bit]
-                for c in range(part.size):
-                    counter[c] += (part[c] >> uint8(bit)) & uint8(1)
-        for bit in range(8):
-            for c in range(line):
-                counts[8 * (c % width) + bit] += counters[bit, c]
-                counters[bit, c] = 0
+    line = width
+    while line % 8:
+        line *= 2
+    step, flat = 16 * line, reports.reshape(n * width)
+    planes, counters = np.zeros((4, line // 8), np.uint64), np.zeros((8, line // 8), np.uint64)
+    whole = flat.size // step * step
+    words = flat[:whole].view(np.uint64)
+    for i in range(0, whole // step):
+        add_lines(words, i * step // 8, planes, counters)
+        if i % 255 == 254:
+            empty(planes, counters, width, counts)
+    if whole < flat.size:
+        rest = np.zeros(step, np.uint8)
+        rest[: flat.size - whole] = flat[whole:]
+        if whole // step % 255 == 0:
+            empty(planes, counters, width, counts)
+        add_lines(rest.view(np.uint64), 0, planes, counters)
+    empty(planes, counters, width, counts)
 
 
 @jit

@@ -17,11 +17,12 @@ from .jit import jit
 
 LANES = 8  # blocks computed side by side: one 256-bit vector holds a word of each
 FILL = 64 * LANES  # bytes; fill() writes whole multiples
+HEAD = 8  # 64-bit words of a block
 
 
 @intrinsic
-def _permute(typing_context: Any, state: Any, out: Any) -> Any:
-    """Run the twenty rounds on the (16, LANES) array ``state`` and add the input, into ``out``."""
+def _permute(typing_context: Any, state: Any, out: Any, place: Any) -> Any:
+    """Run the twenty rounds on the (16, LANES) array ``state``, add the input, and write the blocks one after the other into ``out``."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vector = ir.VectorType(ir.IntType(32), LANES)
@@ -34,7 +35,18 @@ def _permute(typing_context: Any, state: Any, out: Any) -> Any:
         def row(pointer: Any, i: int) -> Any:
             return builder.gep(pointer, [index(i)])
 
-        source, target = rows(0), rows(1)
+        def transposed(rows: list[Any]) -> list[Any]:
+            """Exchange the off-diagonal halves, then those of the quarters, and so on: of two rows at a distance, and within them."""
+            for d in (4, 2, 1):
+                low = ir.Constant(vector, [i - d + LANES if i & d else i for i in range(LANES)])
+                high = ir.Constant(vector, [i + LANES if i & d else i + d for i in range(LANES)])
+                for i in range(LANES):
+                    if not i & d:
+                        pair = rows[i], rows[i + d]
+                        rows[i], rows[i + d] = builder.shuffle_vector(*pair, low), builder.shuffle_vector(*pair, high)
+            return rows
+
+        source, target = rows(0), builder.gep(rows(1), [builder.udiv(arguments[2], index(LANES))])
         initial = [builder.load(row(source, i), align=4) for i in range(16)]
         before, loop, after = builder.block, builder.append_basic_block("rounds"), builder.append_basic_block("rounded")
         builder.branch(loop)
@@ -63,16 +75,18 @@ def _permute(typing_context: Any, state: Any, out: Any) -> Any:
         turn.add_incoming(following, loop)
         builder.cbranch(builder.icmp_unsigned("<", following, index(10)), loop, after)
         builder.position_at_end(after)
-        for i in range(16):
-            builder.store(builder.add(x[i], initial[i]), row(target, i), align=4)
+        words = [builder.add(mixed, start) for mixed, start in zip(x, initial, strict=True)]
+        for half in (0, 1):
+            for lane, vectors in enumerate(transposed(words[8 * half : 8 * half + 8])):
+                builder.store(vectors, row(target, 2 * lane + half), align=4)
         return context.get_dummy_value()
 
-    return types.void(state, out), codegen
+    return types.void(state, out, types.int64), codegen
 
 
 @jit
-def keyed(key, nonce):
-    """Return the state of LANES blocks, but for their numbers."""
+def keyed(key):
+    """Return the state of LANES blocks under a key; ``aim`` says which blocks."""
     state = np.empty((16, LANES), np.uint32)
     for lane in range(LANES):
         state[0, lane] = uint32(0x61707865)
@@ -81,24 +95,32 @@ def keyed(key, nonce):
         state[3, lane] = uint32(0x6B206574)
         for i in range(8):
             state[4 + i, lane] = key[i]
-        state[14, lane] = uint32(nonce)
-        state[15, lane] = uint32(uint64(nonce) >> uint64(32))
     return state
 
 
 @jit
-def fill(key, nonce, block, out):
+def aim(state, lane, nonce, block):
+    """Let a lane compute the block with this number and nonce."""
+    state[12, lane], state[13, lane] = uint32(block), uint32(uint64(block) >> uint64(32))
+    state[14, lane], state[15, lane] = uint32(nonce), uint32(uint64(nonce) >> uint64(32))
+
+
+@jit
+def fill_from(state, nonce, block, out):
     """Write the key stream from ``block`` on into ``out`` (uint32, a multiple of FILL bytes)."""
-    state, mixed = keyed(key, nonce), np.empty((16, LANES), np.uint32)
-    for first in range(0, out.size // 16, LANES):
-        for lane in range(LANES):
-            counter = uint64(block) + uint64(first) + uint64(lane)
-            state[12, lane] = uint32(counter)
-            state[13, lane] = uint32(counter >> uint64(32))
-        _permute(state, mixed)
-        for lane in range(LANES):
-            for i in range(16):
-                out[(first + lane) * 16 + i] = mixed[i, lane]
+    for lane in range(LANES):
+        aim(state, lane, nonce, uint64(block) + uint64(lane))
+    for first in range(0, out.size, FILL // 4):
+        _permute(state, out, first)
+        for lane in range(LANES):  # the next numbers, 64 bits in two words
+            state[12, lane] += uint32(LANES)
+            state[13, lane] += uint32(state[12, lane] < uint32(LANES))
+
+
+@jit
+def fill(key, nonce, block, out):
+    """The same, given the key."""
+    fill_from(keyed(key), nonce, block, out)
 
 
 @jit
@@ -116,8 +138,8 @@ def gather(key, numbers, stride, buffer):
 
     Blocks of LANES users are computed side by side, as those of one user would be.
     """
-    state, mixed = keyed(key, uint64(0)), np.empty((16, LANES), np.uint32)
-    pieces = buffer.view(np.uint16)
+    state, mixed = keyed(key), np.empty(FILL // 4, np.uint32)
+    blocks, pieces = mixed.view(np.uint16), buffer.view(np.uint16)
     start, size = np.empty(LANES, np.int64), np.empty(LANES, np.int64)
     lane, done = 0, 0
     for i in range(numbers.size):
@@ -125,16 +147,16 @@ def gather(key, numbers, stride, buffer):
         missing = np.int64(stride)
         while missing > 0:
             block, skipped = address >> uint64(6), np.int64(address & uint64(63))
-            state[12, lane], state[13, lane] = uint32(block), uint32(block >> uint64(32))
+            aim(state, lane, uint64(0), block)
             start[lane], size[lane] = skipped // 2, min(missing, np.int64(64) - skipped) // 2
             address += uint64(2 * size[lane])
             missing -= 2 * size[lane]
             lane += 1
             if lane == LANES or (missing == 0 and i == numbers.size - 1):
-                _permute(state, mixed)
+                _permute(state, mixed, 0)
                 for each in range(lane):
-                    for piece in range(start[each], start[each] + size[each]):
-                        pieces[done] = (mixed[piece >> 1, each] >> uint32(16 * (piece & 1))) & uint32(0xFFFF)
+                    for piece in range(32 * each + start[each], 32 * each + start[each] + size[each]):
+                        pieces[done] = blocks[piece]
                         done += 1
                 lane = 0
 
@@ -160,16 +182,31 @@ def address_of(first, numbers, i, stride):
 
 
 @jit
-def read_on(key, address, index, buffer):
-    """Return 64-bit word ``index`` of the draw at ``address``; indexes are to be asked for as 0, 1, 2, … (``buffer``: FILL bytes)."""
-    place = index % (FILL // 8)
+def read_on(address, index, spare, known=0):
+    """Return 64-bit word ``index`` of the draw at ``address``; indexes are to be asked for as ``known``, ``known`` + 1, …"""
+    state, words = spare
+    place = (index - known) % (FILL // 8)
     if place == 0:
-        fill(key, uint64(address) + uint64(1), uint64(index // 8), buffer.view(np.uint32))
-    return buffer[place]
+        fill_from(state, uint64(address) + uint64(1), uint64(index // 8), words.view(np.uint32))
+    return words[place]
 
 
 @jit
-def buffers(stride):
-    """Return how many users of ``stride`` bytes to read at a time, a buffer for them and one for reading on."""
+def begin(addresses, state, words):
+    """Put the first HEAD words of the draws at up to LANES ``addresses`` into ``words``, one draw after the other."""
+    for lane in range(addresses.size):
+        aim(state, lane, addresses[lane] + uint64(1), uint64(0))
+    _permute(state, words.view(np.uint32), 0)
+
+
+@jit
+def reader(key):
+    """Return what ``read_on`` reads with."""
+    return keyed(key), np.empty(FILL // 8, np.uint64)
+
+
+@jit
+def buffers(key, stride):
+    """Return how many users of ``stride`` bytes to read at a time, a buffer for them, and what reads on."""
     users = max(np.int64(1), np.int64(16384) // stride)
-    return users, np.empty((users * stride + 64 + FILL) // 8, np.uint64), np.empty(FILL // 8, np.uint64)
+    return users, np.empty((users * stride + 64 + FILL) // 8, np.uint64), reader(key)

@@ -23,11 +23,11 @@ def bucket(x, seed, prime, g):
 
 
 @jit
-def seed_of(word, key, address, family, rejected, spare):
+def seed_of(word, address, family, rejected, spare):
     """Return a seed uniform among the ``family``, from a word, or from those read on at ``address`` where it has to be rejected."""
     index = 0
     while word < rejected:
-        word = read_on(key, address, index, spare)
+        word = read_on(address, index, spare)
         index += 1
     return word % family
 
@@ -37,12 +37,12 @@ def seeds(key, first, numbers, prime, out):
     """Draw a seed for each user (see ``read_users``), who owns eight bytes of the main stream."""
     family = prime * (prime - uint64(1))
     rejected = (uint64(0) - family) % family
-    users, buffer, spare = buffers(8)
+    users, buffer, spare = buffers(key, 8)
     for low in range(0, out.size, users):
         high = min(out.size, low + users)
         words = buffer[read_users(key, first, numbers, low, high, 8, buffer) // 8 :]
         for i in range(low, high):
-            out[i] = seed_of(words[i - low], key, address_of(first, numbers, i, 8), family, rejected, spare)
+            out[i] = seed_of(words[i - low], address_of(first, numbers, i, 8), family, rejected, spare)
 
 
 @jit
@@ -61,19 +61,19 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
     family = prime * (prime - uint64(1))
     rejected = (uint64(0) - family) % family  # 2⁶⁴ modulo the number of hash functions
     uneven = (uint64(0) - g) % g
-    users, buffer, spare = buffers(STRIDE)
+    users, buffer, spare = buffers(key, STRIDE)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
         address = (uint64(first) + uint64(low)) * uint64(STRIDE)
         words = buffer[read(key, address, (high - low) * STRIDE, buffer) // 8 :]
         for i in range(low, high):
-            seed = seed_of(words[2 * (i - low)], key, address + uint64(STRIDE * (i - low)), family, rejected, spare)
+            seed = seed_of(words[2 * (i - low)], address + uint64(STRIDE * (i - low)), family, rejected, spare)
             seeds[i] = seed
             word = words[2 * (i - low) + 1]
             if values[i] < 0:
                 index = 0
                 while word < uneven:
-                    word = read_on(key, address + uint64(STRIDE * (i - low) + 8), index, spare)
+                    word = read_on(address + uint64(STRIDE * (i - low) + 8), index, spare)
                     index += 1
                 symbols[i] = word % g
             else:

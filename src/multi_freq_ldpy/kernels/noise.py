@@ -7,7 +7,7 @@ Bernoulli(γ/2), … comes at an odd place.
 import numpy as np
 from numba import uint32, uint64
 
-from .chacha import FILL, read_on
+from .chacha import read_on, reader
 from .jit import jit
 from .symbols import below
 
@@ -15,14 +15,14 @@ LIMIT = 2**31 - 1  # reports are int32 and saturate
 
 
 @jit
-def exponential_coin(key, address, index, gamma, spare):
+def exponential_coin(address, index, gamma, spare):
     """Toss a coin of probability e^(−gamma/2³²), gamma ≤ 2³²; return it and the index of the next unread word."""
     run = 1
     while True:
         choice = np.int64(run)
         low = uint64(0)
         while choice == run:
-            word = read_on(key, address, index, spare)
+            word = read_on(address, index, spare)
             index += 1
             choice = below(uint32(word >> uint64(32)), run, uint64(2**32 % run))
             low = word & uint64(0xFFFFFFFF)
@@ -34,22 +34,22 @@ def exponential_coin(key, address, index, gamma, spare):
 @jit
 def randomize(key, first, values, m, out):
     """Write one-hot rows plus noise for users ``first``, ``first`` + 1, …; all that a user draws is read on at its number."""
-    spare = np.empty(FILL // 8, np.uint64)
+    spare = reader(key)
     one = uint64(2**32)
     for i in range(values.size):
         address = uint64(first) + uint64(i)
         index = 0
         for v in range(out.shape[1]):
             while True:
-                word = read_on(key, address, index, spare)
+                word = read_on(address, index, spare)
                 index += 1
                 whole = word >> uint64(32)
-                accepted, index = exponential_coin(key, address, index, whole, spare)
+                accepted, index = exponential_coin(address, index, whole, spare)
                 if not accepted:
                     continue
                 more = True
                 while more:
-                    more, index = exponential_coin(key, address, index, one, spare)
+                    more, index = exponential_coin(address, index, one, spare)
                     if more:
                         whole += one
                 size = np.int64(min(whole // m, uint64(LIMIT)))

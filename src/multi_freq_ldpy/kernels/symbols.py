@@ -3,6 +3,8 @@
 T + (m − 1)·Q = 2⁶⁴, so a 64-bit word r decides without rejection: r < T keeps, otherwise (r − T) div Q counts the others. The
 noise is an offset modulo m. Only the high half of the word is read unless the outcome depends on the low one. Uniform symbols are
 drawn by multiplying and rejecting.
+
+Nearly all users are settled in loops without branches, on vectors; a block in which somebody is not is gone through again, one by one.
 """
 
 import numpy as np
@@ -10,6 +12,19 @@ from numba import uint64
 
 from .chacha import address_of, buffers, read_on, read_users
 from .jit import jit
+
+BLOCK = 256  # users settled at a time
+HALF = 0xFFFFFFFF
+
+
+def law(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
+    """Return m, T and Q as kernels take them, and what divides by Q: d div Q is (d div 2³²)·inverse >> shift, or one more.
+
+    The inverse has 31 bits; it is 0 where Q is too small for that.
+    """
+    t, q = weights
+    bits = q.bit_length()
+    return tuple(map(np.uint64, (m, t, q, 2 ** (bits + 30) // q if bits > 32 else 0, max(0, bits - 2))))
 
 
 @jit
@@ -23,48 +38,83 @@ def offset(word, t, q):
 @jit
 def settled(high, t, q):
     """Tell whether all words with this high half have the same offset."""
-    last = high | uint64(0xFFFFFFFF)
+    last = high | uint64(HALF)
     if last < t or high < t:
         return last < t
     return (last - t) - (high - t) // q * q < q
 
 
 @jit
+def by_halves(words, values, m, t, q, inverse, shift, out):
+    """Randomize by the high halves alone, and tell whether these settle it for all."""
+    first, slack = t >> uint64(32), q - uint64(HALF)
+    unsettled = False
+    for i in range(words.size):
+        word = uint64(words[i])
+        beyond = (word << uint64(32)) - t
+        others = ((beyond >> uint64(32)) * (inverse & uint64(HALF)) >> shift) & uint64(HALF)
+        keep = word < first
+        unsettled |= (word == first) | ((word > first) & (beyond - others * q >= slack))
+        symbol = uint64(values[i]) + (uint64(0) if keep else others + uint64(1))
+        out[i] = symbol - m if symbol >= m else symbol
+    return not unsettled
+
+
+@jit
+def randomize(key, first, numbers, values, m, t, q, inverse, shift, out):
+    """Randomize the symbol of each user (see ``read_users``), who owns four bytes of the main stream."""
+    users, buffer, spare = buffers(key, 4)
+    for low in range(0, values.size, users):
+        high = min(values.size, low + users)
+        words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
+        for start in range(low, high, BLOCK):
+            stop = min(high, start + BLOCK)
+            if inverse and by_halves(words[start - low : stop - low], values[start:stop], m, t, q, inverse, shift, out[start:stop]):
+                continue
+            for i in range(start, stop):
+                word = uint64(words[i - low]) << uint64(32)
+                if not settled(word, t, q):
+                    word |= read_on(address_of(first, numbers, i, 4), 0, spare) >> uint64(32)
+                symbol = uint64(values[i]) + offset(word, t, q)
+                out[i] = symbol - m if symbol >= m else symbol
+
+
+@jit
 def below(word, k, rejected):
     """Return a uniform number below k from a 32-bit word, or k where the word has to be rejected; ``rejected`` is 2³² mod k."""
     product = uint64(word) * uint64(k)
-    if product & uint64(0xFFFFFFFF) < rejected:
+    if product & uint64(HALF) < rejected:
         return np.int64(k)
     return np.int64(product >> uint64(32))
 
 
 @jit
+def all_below(words, m, rejected, out):
+    """Draw numbers below m as if none were rejected, and tell whether none is."""
+    unsettled = False
+    for i in range(words.size):
+        product = uint64(words[i]) * (m & uint64(HALF))
+        unsettled |= product & uint64(HALF) < rejected
+        out[i] = product >> uint64(32)
+    return not unsettled
+
+
+@jit
 def uniform(key, first, numbers, m, out):
-    """Draw a uniform number below m for each user (see ``read_users``), who owns four bytes of the main stream."""
-    users, buffer, spare = buffers(4)
+    """Draw a uniform number below m < 2³² for each user (see ``read_users``), who owns four bytes of the main stream."""
+    users, buffer, spare = buffers(key, 4)
     rejected = uint64(2**32 % m)
     for low in range(0, out.size, users):
         high = min(out.size, low + users)
         words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
-        for i in range(low, high):
-            number = below(words[i - low], m, rejected)
-            index = 0
-            while number == m:
-                number = below(read_on(key, address_of(first, numbers, i, 4), index, spare) >> uint64(32), m, rejected)
-                index += 1
-            out[i] = number
-
-
-@jit
-def randomize(key, first, numbers, values, m, t, q, out):
-    """Randomize the symbol of each user (see ``read_users``), who owns four bytes of the main stream."""
-    users, buffer, spare = buffers(4)
-    for low in range(0, values.size, users):
-        high = min(values.size, low + users)
-        words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
-        for i in range(low, high):
-            word = uint64(words[i - low]) << uint64(32)
-            if not settled(word, t, q):
-                word |= read_on(key, address_of(first, numbers, i, 4), 0, spare) >> uint64(32)
-            symbol = uint64(values[i]) + offset(word, t, q)
-            out[i] = symbol - m if symbol >= m else symbol
+        for start in range(low, high, BLOCK):
+            stop = min(high, start + BLOCK)
+            if all_below(words[start - low : stop - low], uint64(m), rejected, out[start:stop]):
+                continue
+            for i in range(start, stop):
+                number = below(words[i - low], m, rejected)
+                index = 0
+                while number == m:
+                    number = below(read_on(address_of(first, numbers, i, 4), index, spare) >> uint64(32), m, rejected)
+                    index += 1
+                out[i] = number

@@ -10,22 +10,13 @@ from numpy.typing import NDArray
 
 from .. import _check, exact
 from ..channel import Channel
-from ..mechanism import readonly
 from ..protocol import declared
-from ..protocols.grr import GRR, Symbols
+from ..protocols.grr import GRR, Symbols, randomized
 from ..protocols.hashing import Hashing, LocalHashing, best_range
 from ..protocols.unary import OUE, SUE, Unary, UnaryEncoding
 from ..randomness import Source
 from . import rounds
 from .memoized import Chain
-
-
-def symbols_again(permanent: NDArray[Any], weights: tuple[int, int], m: int, source: Source, out: NDArray[Any]) -> None:
-    """Send symbols out of m through a second round."""
-    from ..kernels import symbols
-
-    own, other = map(np.uint64, weights)
-    symbols.randomize(source.key, *source.users(len(out), 4), readonly(permanent.astype(np.int64)), np.uint64(m), own, other, out)
 
 
 class LGRR(Symbols, Chain):
@@ -63,7 +54,7 @@ class LGRR(Symbols, Chain):
         return Channel(self._through(first.p), self._through(first.q), own_other=Fraction(0), others=Fraction(0))
 
     def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
-        symbols_again(permanent, self.second, self.k, source, out)
+        randomized(permanent.astype(np.int64), self.k, self.second, source, out)
 
 
 class LongitudinalUnary(Unary, Chain):
@@ -93,7 +84,7 @@ class LongitudinalUnary(Unary, Chain):
         return Channel(p, q, own_other=p * q, others=q * q)
 
     @cached_property
-    def _table(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _table(self) -> tuple[Any, ...]:
         from ..kernels import bits
 
         return bits.table(self.second[1])
@@ -212,7 +203,7 @@ class LongitudinalHashing(Hashing, Chain):
         return self.g
 
     def _remember(self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]) -> NDArray[np.int64]:
-        from ..kernels import hashing, symbols
+        from ..kernels import hashing
 
         n, prime, g = len(values), np.uint64(self.prime), np.uint64(self.g)
         seeds, buckets, kept = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.uint64)
@@ -220,14 +211,13 @@ class LongitudinalHashing(Hashing, Chain):
         hashing.seeds(holder.key, *holder.users(n, 8), prime, seeds)
         hashing.buckets(values, seeds, prime, g, buckets)
         source = memory.part(b"symbol").classes(users, self.g, buckets)
-        own, other = map(np.uint64, self.permanent.weights)
-        symbols.randomize(source.key, *source.users(n, 4), readonly(buckets), g, own, other, kept)
+        randomized(buckets, self.g, self.permanent.weights, source, kept)
         out["seed"], out["symbol"] = seeds, kept
         return buckets
 
     def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         sent = np.empty(len(out), np.uint64)
-        symbols_again(permanent["symbol"], self.second, self.g, source, sent)
+        randomized(permanent["symbol"].astype(np.int64), self.g, self.second, source, sent)
         out["seed"], out["symbol"] = permanent["seed"], sent
 
 

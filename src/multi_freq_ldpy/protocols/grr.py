@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from .. import _check, exact
 from ..channel import Channel
 from ..fakes import Fake
+from ..mechanism import readonly
 from ..protocol import Exact, OneShot
 from ..randomness import Rng, Source, as_generator
 
@@ -17,6 +18,13 @@ from ..randomness import Rng, Source, as_generator
 def symbol_dtype(m: int) -> np.dtype[Any]:
     """Return the smallest unsigned integer type for 0, …, m − 1, little endian."""
     return np.dtype(np.min_scalar_type(m - 1)).newbyteorder("<")
+
+
+def randomized(values: NDArray[np.int64], m: int, weights: tuple[int, int], source: Source, out: NDArray[Any]) -> None:
+    """Randomize symbols out of m, kept and replaced with probabilities ``weights``/2⁶⁴."""
+    from ..kernels import symbols
+
+    symbols.randomize(source.key, *source.users(len(values), 4), readonly(values), *symbols.law(m, weights), out)
 
 
 class Symbols(Exact):
@@ -88,10 +96,7 @@ class GRR(Symbols, OneShot):
         return Channel(own, other, own_other=Fraction(0), others=Fraction(0))
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import symbols
-
-        own, other = map(np.uint64, self.weights)
-        symbols.randomize(source.key, *source.users(len(values), 4), values, np.uint64(self.k), own, other, out)
+        randomized(values, self.k, self.weights, source, out)
 
     def _fake(self, kind: str) -> Fake:
         low = self.k * Fraction(self.weights[1], exact.WORD)

@@ -29,9 +29,9 @@ def drawing(values: NDArray[np.int64], source: Source, k: int, omega: int, own: 
     """Return what the kernels draw sets of ω out of k from; ``own`` is the probability of the own value, times 2⁶⁴."""
     from ..kernels import bits
 
-    owned, fractions, corrections = table
+    *drawn, corrections = table
     users = source.users(len(values), 2 * ((k + 7) // 8) + 5 + 4 * corrections)
-    return source.key, *users, values, k, bits.last_byte(k), omega, np.uint64(own), owned, fractions, corrections
+    return source.key, *users, values, k, bits.last_byte(k), omega, np.uint64(own), *drawn, corrections
 
 
 class SS(PackedBits, OneShot):

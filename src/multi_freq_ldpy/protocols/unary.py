@@ -65,7 +65,7 @@ class UnaryEncoding(Unary, OneShot):
         return Channel(p, q, own_other=p * q, others=q * q)
 
     @cached_property
-    def _table(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _table(self) -> tuple[Any, ...]:
         from ..kernels import bits
 
         return bits.table(self.weights[1])

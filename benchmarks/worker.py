@@ -1,0 +1,134 @@
+"""Run in the environment of one package, ours or another's: time what a line of JSON names, answer with a line of JSON.
+
+``{"prepare": what, "seconds": s}`` sets up work that takes about s seconds and answers how many users that is; ``{"run": true}`` does it
+once and answers how many seconds it took. The functions of the paper have the same names in two packages, so both are called alike.
+"""
+
+import inspect
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+D = 3
+MODULES = {
+    "pure_frequency_oracles": ("GRR", "UE", "LH", "SS", "HE", "ADP"),
+    "mdim_freq_est": ("SPL_solution", "SMP_solution", "RSpFD_solution"),
+    "long_freq_est": ("L_GRR", "L_SUE", "L_SOUE", "L_OUE", "L_OSUE", "L_LH", "L_ADP", "dBitFlipPM"),
+    "long_mdim_freq_est": ("L_SPL_Solution", "L_SMP_Solution"),
+}
+
+
+def main() -> None:
+    find = pure if sys.argv[1] == "pure-ldp" else paper
+    work: Callable[[], object] = int
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            if "prepare" in request:
+                work, n = sized(find(request["prepare"]), request["seconds"])
+                answer = {"n": n}
+            else:
+                answer = {"seconds": timed(work)}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+def timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def sized(prepare: Callable[[int], Callable[[], object]], seconds: float) -> tuple[Callable[[], object], int]:
+    """Return work for as many users as take about so many seconds."""
+    n = 64
+    prepare(n)()  # compiles
+    while True:
+        work = prepare(n)
+        took = min(timed(work) for _ in range(3))
+        if took > seconds / 8 or n >= 2**22:
+            break
+        n *= 4
+    n = max(16, min(2**22, int(n * seconds / took)))
+    return prepare(n), n
+
+
+# The functions of the paper
+
+
+@cache
+def functions() -> dict[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    for package, modules in MODULES.items():
+        for module in modules:
+            content = vars(import_module(f"multi_freq_ldpy.{package}.{module}"))
+            found |= {name: each for name, each in content.items() if "Client" in name or "Aggregator" in name}
+    return found
+
+
+def arguments(function: Callable[..., Any], k: int, optimal: bool) -> tuple[Any, ...]:
+    """Return what follows the first argument, by the names of the parameters."""
+    sizes = [k] * D
+    known = {"k": k, "lst_k": sizes, "b": k, "lst_b": sizes, "d_bits": max(1, k // 5), "d": D, "optimal": optimal}
+    known |= {"epsilon": 1.0, "eps_perm": 2.0, "eps_1": 1.0, "nb_iter": 10, "tol": 1e-12, "err_func": "max_abs"}
+    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)[1:]
+    return tuple(known[name] for name in names if name in known)
+
+
+def paper(what: dict[str, Any]) -> Callable[[int], Callable[[], object]]:
+    """``what``: the stem of the functions (SPL_GRR), k, optimal, and the task: Client, or the name of an aggregator."""
+    stem, k, task = what["stem"], what["k"], what["task"]
+    client = functions()[f"{stem}_Client"]
+    rest = arguments(client, k, what["optimal"])
+    several = stem.startswith(("SPL", "SMP", "RSpFD"))
+
+    def prepare(n: int) -> Callable[[], object]:
+        values = np.random.default_rng(n).integers(k, size=(n, D) if several else n)  # as in the paper's listings
+        if task == "Client":
+            return lambda: [client(value, *rest) for value in values]
+        reports = [client(value, *rest) for value in values]
+        aggregator = functions()[f"{stem}_{task}"]
+        known = arguments(aggregator, k, what["optimal"])
+        return lambda: aggregator(reports, *known)
+
+    return prepare
+
+
+# pure-ldp
+
+
+def pure(what: dict[str, Any]) -> Callable[[int], Callable[[], object]]:
+    from pure_ldp import frequency_oracles as oracles
+
+    warnings.simplefilter("ignore")
+    kind, options = what["stem"], what["options"]
+    k = what["k"]
+    client = getattr(oracles, f"{kind}Client")(1.0, k, **options)
+    server = getattr(oracles, f"{kind}Server")(1.0, k, **options)
+
+    def prepare(n: int) -> Callable[[], object]:
+        values = np.random.default_rng(n).integers(1, k + 1, size=n).tolist()
+        if what["task"] == "Client":
+            return lambda: [client.privatise(value) for value in values]
+        reports = [client.privatise(value) for value in values]
+
+        def aggregate() -> object:
+            server.reset()
+            server.aggregate_all(reports)
+            return server.estimate_all(range(1, k + 1), suppress_warnings=True)
+
+        return aggregate
+
+    return prepare
+
+
+if __name__ == "__main__":
+    main()
