@@ -118,9 +118,9 @@ def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> byte
     return own_and_others(stream, user, value, protocol.k, protocol.weights).to_bytes(protocol.report_bytes, "little")
 
 
-def below(word: int, k: int) -> int | None:
-    """Return a uniform number below k from 32 bits, or None where the word has to be rejected."""
-    return None if word * k % 2**32 < 2**32 % k else word * k >> 32
+def below(word: int, k: int, digits: int = 32) -> int | None:
+    """Return a uniform number below k from so many bits, or None where the word has to be rejected."""
+    return None if word * k % 2**digits < 2**digits % k else word * k >> digits
 
 
 def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
@@ -130,20 +130,22 @@ def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
 
 def a_set(stream: Bytes, user: int, value: int, k: int, omega: int, weight: int) -> int:
     """Return a set of omega out of k that holds the value with probability weight/2⁶⁴; −1 is nobody's value."""
-    width = (k + 7) // 8
-    fewer = min(omega, 2 * math.isqrt(omega) + 1)
-    corrections = 2 * fewer + 4
-    head = -(-(2 * width + 2) // 4) * 4
-    address = user * (head + 4 * corrections)
+    width, digits = (k + 7) // 8, 16 if k <= 4096 else 32
+    spread = math.isqrt(25 * omega * (k - omega) // k)
+    fewer = spread * (k - 2 * omega) // (4 * k)
+    if min(omega, k - omega) <= 6:
+        fewer = omega if omega <= 6 else omega - k
+    corrections, head = spread // 2 + 2 + abs(fewer), 2 * width + 2
+    address = user * (head + digits // 8 * corrections)
     bits = row(stream, address, k, 2**64 * (omega - fewer) // k)
     own = coin(stream, address + 2 * width, weight) if value >= 0 else False
     if value >= 0:
         bits &= ~(1 << value)
-    words = iter([stream.number(address + head + 4 * i, 4) for i in range(corrections)])
+    words = iter([stream.number(address + head + digits // 8 * i, digits // 8) for i in range(corrections)])
     further = stream.on(address + head)
     while bits.bit_count() != omega - own:
         word = next(words, None)
-        x = below(next(further) >> 32 if word is None else word, k)
+        x = below(next(further) >> (64 - digits) if word is None else word, k, digits)
         if x is None or x == value:
             continue
         if (bits.bit_count() < omega - own) != bool(bits >> x & 1):
@@ -293,8 +295,8 @@ def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
-    """Number the users who sampled an attribute from the first of the 4096 in which they are."""
-    first = user - user % 4096
+    """Number the users who sampled an attribute from the first of the 32768 in which they are."""
+    first = user - user % 32768
     sampled = [uniform(part(key, "attribute"), u, solution.d) for u in range(first, user + 1)]
     j = sampled[-1]
     report = randomize(solution.protocols[j], part(key, str(j)), first + sampled[:-1].count(j), record[j])

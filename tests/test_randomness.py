@@ -345,20 +345,9 @@ def test_sets_of_every_size_relation() -> None:
     protocol = SS(50, 1.0)
     source = Source.of(Stream(2), b"test", 500)
     for other in (0, 2**62, 2**64 - 1):
-        out = np.zeros((500, 7), np.uint8)
-        table = bits.table(other)
-        subsets.randomize(
-            source.key,
-            0,
-            CONSECUTIVE,
-            np.arange(500) % 50,
-            50,
-            bits.last_byte(50),
-            protocol.omega,
-            np.uint64(protocol.weight),
-            *table,
-            8,
-            out,
-        )
-        sizes = np.unpackbits(out, axis=1, bitorder="little").sum(axis=1)
-        assert (sizes == protocol.omega).all()
+        out, own = np.zeros((500, 7), np.uint8), np.uint64(protocol.weight)
+        last, table = bits.last_byte(50), bits.table(other)
+        for units in (1, 2):
+            subsets.randomize(source.key, 0, CONSECUTIVE, np.arange(500) % 50, own, 50, last, protocol.omega, 8, units, *table, out)
+            sizes = np.unpackbits(out, axis=1, bitorder="little").sum(axis=1)
+            assert (sizes == protocol.omega).all()

@@ -184,12 +184,15 @@ def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
 
 
 def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int64], bool]:
-    """Return users' records as an array of shape (n, d), attribute j in [0, ks[j]), and whether a single record was given."""
+    """Return users' records as an array of shape (n, d), attribute j in [0, ks[j]), and whether a single record was given.
+
+    In memory an attribute's values are side by side.
+    """
     d = len(ks)
     if isinstance(given, np.ma.MaskedArray):
         plain(name, given)
     try:
-        array = _whole(np.array(given))  # a copy: nobody can change it while it is randomized without the GIL
+        array = _whole(np.asarray(given))
     except (ValueError, TypeError, OverflowError):
         array = np.array(None)
     single = array.shape == (d,)
@@ -203,11 +206,11 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
     if rows.dtype.kind not in "iu":
         (i, j), entry = _no_integer(given)
         raise TypeError(f"{name}[{i}, {j}] = {shown(entry)}: attribute {j} of row {i} must be an integer from 0 to {ks[j] - 1}")
-    outside = (rows < 0) | (rows >= np.array(ks))
-    if outside.any():
-        i, j = np.argwhere(outside)[0].tolist()
+    columns = np.array(rows.T, order="C")  # a copy: nobody can change it while it is randomized without the GIL
+    if any(column.min() < 0 or column.max() >= k for column, k in zip(columns, ks, strict=True)):
+        i, j = np.argwhere((rows < 0) | (rows >= np.array(ks)))[0].tolist()
         raise ValueError(f"{name}[{i}, {j}] = {rows[i, j]} is outside [0, {ks[j] - 1}]: attribute {j} of row {i} has k={ks[j]} values")
-    return np.ascontiguousarray(rows, np.int64), single
+    return columns.astype(np.int64, copy=False).T, single
 
 
 def shape(value: Any) -> tuple[int, ...] | None:

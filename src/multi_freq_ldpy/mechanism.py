@@ -119,9 +119,14 @@ class Mechanism(ABC):
         """Count reports: an array or list of them, or an iterable of batches, which needs no more memory than one batch."""
         total = None
         for batch in self._batches(reports):
-            parts: list[NDArray[np.int64]] = []
-            parallel.ranges(len(batch), lambda low, high, b=batch, p=parts: p.append(self._count(b[low:high])))  # type: ignore[misc]
-            counted = Tally(self, np.sum(parts, axis=0), self._answers(batch), len(batch))
+            parts: list[tuple[NDArray[np.int64], Any]] = []
+
+            def job(low: int, high: int, batch: NDArray[Any] = batch, parts: list[Any] = parts) -> None:
+                parts.append((self._count(batch[low:high]), self._answers(batch[low:high])))
+
+            parallel.ranges(len(batch), job)
+            counts, answers = zip(*parts, strict=True)
+            counted = Tally(self, np.sum(counts, axis=0), np.sum(answers, axis=0), len(batch))
             total = counted if total is None else total + counted
         return self.tally([]) if total is None else total
 
@@ -177,9 +182,18 @@ class Mechanism(ABC):
             bounds = np.iinfo(empty.dtype)
             _check.within("reports", array, int(bounds.min), int(bounds.max), f"not a report of {_check.shown(self)}")
         result = np.ascontiguousarray(array, empty.dtype)
-        refused = self._refused(result)
-        if refused.any():
-            i = int(np.argmax(refused))
+        refused: list[int] = []
+
+        def job(low: int, high: int) -> None:
+            for start in range(low, high, BATCH):
+                bad = self._refused(result[start : min(high, start + BATCH)])
+                if bad.any():
+                    refused.append(start + int(np.argmax(bad)))
+                    return
+
+        parallel.ranges(len(result), job)
+        if refused:
+            i = min(refused)
             raise ValueError(f"reports[{i}] = {result[i]} is not a report of {_check.shown(self)}")
         return readonly(result)
 

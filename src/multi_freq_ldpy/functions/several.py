@@ -72,9 +72,9 @@ def _unpacked(solution: Any, reports: Any) -> Sequence[Any]:
     """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute, entry)."""
     if isinstance(solution, SMP):
         result: list[Any] = [None] * len(reports)
-        for j, where, part in solution._by_attribute(reports):
+        for j, users, column in solution._by_attribute(reports):
             each = solution.protocols[j]
-            for i, entry in zip(where.tolist(), form_of(each).unpack(each, solution._column(part, j)), strict=True):
+            for i, entry in zip(users.tolist(), form_of(each).unpack(each, column), strict=True):
                 result[i] = (j, entry)
         return result
     rows = as_bytes(reports, solution.report_bytes)

@@ -9,7 +9,7 @@ import numpy as np
 from numba import uint8, uint16, uint64
 
 from .chacha import HEAD, LANES, address_of, begin, buffers, read_on, read_users
-from .jit import inline, jit
+from .jit import inline, jit, popcount
 
 ONES = np.array([bin(b).count("1") for b in range(256)], np.uint8)
 WORDS = 8  # 64-bit words of a fraction
@@ -166,8 +166,8 @@ def again(key, first, rows, last, half, owned, cells, fractions, out):
         words, uniform = buffer.view(np.uint16)[start // 2 :], buffer.view(np.uint8)[start + 2 * width :]
         fill_rows(first, nobody, low, stride, words, owned, cells, fractions, last, spare, scratch, out[low:high])
         for i in range(low, high):
-            for c in range(width):
-                out[i, c] ^= rows[i, c] & uniform[(i - low) * stride + c] if half else rows[i, c]
+            for c in range(uint64(width)):
+                out[i, c] ^= rows[i, c] & (uniform[uint64((i - low) * stride) + c] if half else uint8(0xFF))
 
 
 @jit
@@ -178,30 +178,35 @@ def carry(a, b, c):
 
 
 @jit
+def add_eight(words, start, line, ones, twos, fours):
+    """Add the words of eight lines to the digits given; return what is carried into the eights, and the digits."""
+    two, ones = carry(ones, words[start], words[start + line])
+    more, ones = carry(ones, words[start + uint64(2) * line], words[start + uint64(3) * line])
+    four, twos = carry(twos, two, more)
+    two, ones = carry(ones, words[start + uint64(4) * line], words[start + uint64(5) * line])
+    more, ones = carry(ones, words[start + uint64(6) * line], words[start + uint64(7) * line])
+    further, twos = carry(twos, two, more)
+    eight, fours = carry(fours, four, further)
+    return eight, ones, twos, fours
+
+
+@jit
 def add_lines(words, at, planes, counters):
     """Add up 16 lines of ``words``, from ``at`` on, place by place.
 
-    The sums are binary numbers whose digits 1, 2, 4 and 8 are kept in ``planes``; the sixteens go into bytes of ``counters``, which
-    hold every eighth bit each.
+    The sums are binary numbers: their digits 1, 2, 4 and 8 are kept in ``planes``, and the sixteens (the last plane) go into bytes of
+    ``counters``, which hold every eighth bit each.
     """
-    line = planes.shape[1]
+    line = uint64(planes.shape[1])
     for c in range(line):
-        ones, twos, fours, eights = planes[0, c], planes[1, c], planes[2, c], planes[3, c]
-        sixteens = uint64(0)
-        for half in range(2):
-            start = at + 8 * half * line + c
-            two, ones = carry(ones, words[start], words[start + line])
-            more, ones = carry(ones, words[start + 2 * line], words[start + 3 * line])
-            four, twos = carry(twos, two, more)
-            two, ones = carry(ones, words[start + 4 * line], words[start + 5 * line])
-            more, ones = carry(ones, words[start + 6 * line], words[start + 7 * line])
-            further, twos = carry(twos, two, more)
-            eight, fours = carry(fours, four, further)
-            sixteens |= eights & eight  # at most one of the two times: fifteen and sixteen more make one carry
-            eights ^= eight
-        planes[0, c], planes[1, c], planes[2, c], planes[3, c] = ones, twos, fours, eights
-        for bit in range(8):
-            counters[bit, c] += (sixteens >> uint64(bit)) & uint64(0x0101010101010101)
+        start = uint64(at) + c
+        eight, ones, twos, fours = add_eight(words, start, line, planes[0, c], planes[1, c], planes[2, c])
+        more, ones, twos, fours = add_eight(words, start + uint64(8) * line, line, ones, twos, fours)
+        planes[4, c], planes[3, c] = carry(planes[3, c], eight, more)
+        planes[0, c], planes[1, c], planes[2, c] = ones, twos, fours
+    for bit in range(8):
+        for c in range(line):
+            counters[bit, c] += (planes[4, c] >> uint64(bit)) & uint64(0x0101010101010101)
 
 
 @jit
@@ -230,10 +235,10 @@ def count(reports, counts):
     while line % 8:
         line *= 2
     step, flat = 16 * line, reports.reshape(n * width)
-    planes, counters = np.zeros((4, line // 8), np.uint64), np.zeros((8, line // 8), np.uint64)
+    planes, counters = np.zeros((5, line // 8), np.uint64), np.zeros((8, line // 8), np.uint64)
     whole = flat.size // step * step
     words = flat[:whole].view(np.uint64)
-    for i in range(0, whole // step):
+    for i in range(whole // step):
         add_lines(words, i * step // 8, planes, counters)
         if i % 255 == 254:
             empty(planes, counters, width, counts)
@@ -247,10 +252,10 @@ def count(reports, counts):
 
 
 @jit
-def sizes(reports):
-    """Return the number of ones in each row."""
-    result = np.zeros(reports.shape[0], np.int64)
-    for i in range(reports.shape[0]):
-        for c in range(reports.shape[1]):
-            result[i] += ONES[reports[i, c]]
-    return result
+def sizes(rows, out):
+    """Write the number of ones of each row."""
+    for i in range(rows.shape[0]):
+        held = 0
+        for c in range(uint64(rows.shape[1])):
+            held += popcount(rows[i, c])
+        out[i] = held

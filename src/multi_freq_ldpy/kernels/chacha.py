@@ -183,7 +183,7 @@ def address_of(first, numbers, i, stride):
 
 @jit
 def read_on(address, index, spare, known=0):
-    """Return 64-bit word ``index`` of the draw at ``address``; indexes are to be asked for as ``known``, ``known`` + 1, …"""
+    """Return 64-bit word ``index`` of the draw at ``address``; indexes are asked for in ascending order, from ``known`` on."""
     state, words = spare
     place = (index - known) % (FILL // 8)
     if place == 0:

@@ -5,7 +5,7 @@ residues, and going from x to x + 1 adds a modulo P: counting needs no hashing a
 """
 
 import numpy as np
-from numba import uint64
+from numba import float64, uint64
 
 from .chacha import address_of, buffers, read, read_on, read_users
 from .jit import jit
@@ -82,37 +82,90 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
 
 
 @jit
-def count(seeds, symbols, prime, g, lanes, counts):
-    """Add to ``counts`` how many reports support each value.
-
-    ``lanes`` is scratch space, (4, LANES) of an unsigned type that holds 2·P: all arithmetic below is done in that type.
-    """
-    word = lanes.dtype.type
-    modulus = word(prime)
-    residue, step, start, size = lanes[0], lanes[1], lanes[2], lanes[3]
-    for low in range(0, seeds.size, LANES):
-        size[:] = word(0)
-        for i in range(min(LANES, seeds.size - low)):
-            seed, symbol = seeds[low + i], symbols[low + i]
-            window = (symbol * prime + g - uint64(1)) // g
-            step[i] = word(uint64(1) + seed // prime)
-            residue[i] = word(seed % prime)
-            start[i] = word(window)
-            size[i] = word(((symbol + uint64(1)) * prime + g - uint64(1)) // g - window)
-        for x in range(counts.size):
-            supported = word(0)
-            for i in range(LANES):
-                supported = word(supported + word(word(residue[i] - start[i]) < size[i]))
-                following = word(residue[i] + step[i])
-                residue[i] = min(following, word(following - modulus))
-            counts[x] += np.int64(supported)
+def unpack(rows, size, seeds, symbols):
+    """Read reports from their bytes: the seed, of ``size`` bytes, then the symbol, little endian."""
+    for column, first, stop in ((seeds, 0, size), (symbols, size, rows.shape[1])):
+        column[:] = uint64(0)
+        for c in range(first, stop):
+            for i in range(rows.shape[0]):
+                column[i] |= uint64(rows[i, c]) << uint64(8 * (c - first))
 
 
 @jit
-def draw_and_count(key, first, values, prime, g, t, q, lanes, counts):
+def divide(number, divisor, inverse):
+    """Return quotient and rest, by way of floating point: the product with the inverse is off by one at most."""
+    quotient = uint64(float64(number) * inverse)
+    rest = np.int64(number - quotient * divisor)
+    if rest < 0:
+        return quotient - uint64(1), uint64(rest) + divisor
+    if uint64(rest) >= divisor:
+        return quotient + uint64(1), uint64(rest) - divisor
+    return quotient, uint64(rest)
+
+
+@jit
+def prepare(seeds, symbols, prime, edges, lanes):
+    """Fill ``lanes`` for up to LANES reports: what goes from each x to the next, and when that means support.
+
+    A lane holds the residue of x less the start of the symbol's window, modulo P, the step and the size of the window. Lanes left over
+    support nothing.
+    """
+    word = lanes.dtype.type
+    inverse = 1.0 / float64(prime)
+    lanes[2, :] = word(0)
+    for i in range(seeds.size):
+        a, shift = divide(seeds[i], prime, inverse)
+        start, stop = edges[symbols[i]], edges[symbols[i] + uint64(1)]
+        lanes[0, i] = word(shift - start if shift >= start else shift + prime - start)
+        lanes[1, i] = word(a + uint64(1))
+        lanes[2, i] = word(stop - start)
+
+
+@jit
+def sweep(lanes, prime, counts):
+    """Add to ``counts`` how many of the reports in the lanes support each value; four values at a time stay in registers."""
+    word = lanes.dtype.type
+    modulus = word(prime)
+    residue, step, size = lanes[0], lanes[1], lanes[2]
+    for x in range(0, counts.size, 4):
+        one, two, three, four = word(0), word(0), word(0), word(0)
+        for i in range(LANES):
+            z, a, w = residue[i], step[i], size[i]
+            one = word(one + word(z < w))
+            z = word(z + a)
+            z = min(z, word(z - modulus))
+            two = word(two + word(z < w))
+            z = word(z + a)
+            z = min(z, word(z - modulus))
+            three = word(three + word(z < w))
+            z = word(z + a)
+            z = min(z, word(z - modulus))
+            four = word(four + word(z < w))
+            z = word(z + a)
+            residue[i] = min(z, word(z - modulus))
+        counts[x] += np.int64(one)
+        counts[x + 1] += np.int64(two)
+        counts[x + 2] += np.int64(three)
+        counts[x + 3] += np.int64(four)
+
+
+@jit
+def count(seeds, symbols, prime, edges, lanes, counts):
+    """Add to ``counts`` (a multiple of four) how many reports support each value.
+
+    ``edges`` are the starts of the windows, and P; ``lanes`` is scratch space, (3, LANES) of an unsigned type that holds 2·P: all
+    arithmetic of the sweep is done in that type.
+    """
+    for low in range(0, seeds.size, LANES):
+        prepare(seeds[low : low + LANES], symbols[low : low + LANES], prime, edges, lanes)
+        sweep(lanes, prime, counts)
+
+
+@jit
+def draw_and_count(key, first, values, prime, g, t, q, edges, lanes, counts):
     """Add up the values that the reports which ``randomize`` would write support, a few reports at a time."""
     seeds, symbols = np.empty(8 * LANES, np.uint64), np.empty(8 * LANES, np.uint64)
     for low in range(0, values.size, seeds.size):
         part = values[low : low + seeds.size]
         randomize(key, first + low, part, prime, g, t, q, seeds, symbols)
-        count(seeds[: part.size], symbols[: part.size], prime, g, lanes, counts)
+        count(seeds[: part.size], symbols[: part.size], prime, edges, lanes, counts)

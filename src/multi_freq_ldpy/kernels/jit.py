@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import types
+from numba.extending import intrinsic
 
 
 @cache
@@ -31,3 +33,13 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Write ``function`` into every kernel that calls it: arrays are many arguments, and small loops cannot afford the call."""
     return numba.njit(inline="always")(function)
+
+
+@intrinsic
+def popcount(typing_context: Any, number: Any) -> Any:
+    """Return how many bits of an integer are 1."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.zext(builder.ctpop(arguments[0]), context.get_value_type(types.int64))
+
+    return types.int64(number), codegen

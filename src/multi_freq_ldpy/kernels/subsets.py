@@ -1,72 +1,116 @@
 """A set of w out of k values that holds the user's own with probability p/2⁶⁴ and is uniform otherwise.
 
-All other values enter with a common probability chosen so that mostly too few do, then uniform ones are added (or, rarely,
-removed) until the size is right: by symmetry the set is uniform among those of its size, whatever that probability was.
+All other values enter with a common probability, then uniform ones are added or removed until the size is right: by symmetry the set
+is uniform among those of its size, whatever that probability was.
 """
 
-import numpy as np
-from numba import uint8, uint32, uint64
+from math import isqrt
+from typing import Any
 
-from .bits import ONES, count, fill_rows, own_bits, workspace, write_bit
+import numpy as np
+from numba import uint8, uint64
+
+from .bits import count, fill_rows, last_byte, own_bits, sizes, table, workspace, write_bit
 from .chacha import address_of, read_on, read_users
 from .jit import jit
-from .symbols import below
 
-BLOCK = 256  # reports that exist at a time while they are drawn and counted
+BLOCK = 2**12  # reports that exist at a time while they are drawn and counted, or fewer where they are large
+FEW = 6  # values that are better drawn one by one
+SMALL = 2**12  # the largest k for which 16 bits make a number below k
+
+
+def plan(k: int, w: int) -> tuple[int, int, int]:
+    """Return the probability of entering, times 2⁶⁴, how many corrections a user owns words for, and of how many 16-bit words each.
+
+    To add one takes k/(k − w) draws, to remove one k/w: it is best to begin with too few in such a share of cases that neither
+    matters more, and with none or all where few are to be drawn. More corrections than words are owned for read on, which
+    costs as much as 150 words.
+    """
+    spread = isqrt(25 * w * (k - w) // k)  # five standard deviations of a size
+    fewer = spread * (k - 2 * w) // (4 * k)
+    if min(w, k - w) <= FEW:
+        fewer = w if w <= FEW else w - k
+    return 2**64 * (w - fewer) // k, spread // 2 + 2 + abs(fewer), 1 if k <= SMALL else 2
+
+
+def law(k: int, w: int) -> tuple[Any, ...]:
+    """Return k, the mask of the last byte, w, and how sets are drawn, as kernels take them, but for p."""
+    enter, corrections, units = plan(k, w)
+    return k, last_byte(k), w, corrections, units, *table(enter)
+
+
+def stride(k: int, w: int) -> int:
+    """Return how many bytes of the main stream a user owns."""
+    _, corrections, units = plan(k, w)
+    return 2 * ((k + 7) // 8 + 1 + corrections * units)
 
 
 @jit
-def randomize(key, first, numbers, values, k, last, w, p, owned, cells, fractions, corrections, out):
+def clear_own(values, rows):
+    """Take everybody's own value out of the rows."""
+    for i in range(values.size):
+        if values[i] >= 0:
+            write_bit(rows, i, values[i], uint8(0))
+
+
+@jit
+def randomize(key, first, numbers, values, p, k, last, w, corrections, units, owned, cells, fractions, out):
     """Draw the set of each user (see ``read_users``); a negative value stands for nobody's, and the set is uniform.
 
-    A user owns two bytes for each byte of the row, two for the own bit, and four for each of ``corrections`` uniform draws,
-    rounded up to a multiple of four; more corrections read on.
+    A user owns two bytes for each byte of the row, two for the own bit, and two or four for each of ``corrections`` uniform draws.
     """
     width = out.shape[1]
-    head = (2 * width + 2 + 3) // 4 * 4
-    stride = head + 4 * corrections
-    users, buffer, spare, own, scratch = workspace(key, stride)
-    rejected = uint64(2**32 % k)
+    pitch, head = width + 1 + corrections * units, uint64(width + 1)
+    users, buffer, spare, own, scratch = workspace(key, 2 * pitch)
+    held = np.empty(users, np.int64)
+    digits = uint64(16 * units)
+    mask = (uint64(1) << digits) - uint64(1)
+    rejected = (mask - uint64(k) + uint64(1)) % uint64(k)  # 2^digits mod k
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
-        start = read_users(key, first, numbers, low, high, stride, buffer)
-        words, uniform = buffer.view(np.uint16)[start // 2 :], buffer.view(np.uint32)[(start + head) // 4 :]
-        fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last, spare, scratch, out[low:high])
-        own_bits(first, numbers, low, stride, 2 * width, words, p, spare, own[: high - low])
+        words = buffer.view(np.uint16)[read_users(key, first, numbers, low, high, 2 * pitch, buffer) // 2 :]
+        fill_rows(first, numbers, low, 2 * pitch, words, owned, cells, fractions, last, spare, scratch, out[low:high])
+        own_bits(first, numbers, low, 2 * pitch, 2 * width, words, p, spare, own[: high - low])
+        clear_own(values[low:high], out[low:high])
+        sizes(out[low:high], held)
         for i in range(low, high):
-            missing = np.int64(w)
+            missing = np.int64(w) - held[i - low]
             if values[i] >= 0:
-                write_bit(out, i, values[i], uint8(0))
                 missing -= np.int64(own[i - low])
-            for c in range(width):
-                missing -= np.int64(ONES[out[i, c]])
-            used = 0
+                write_bit(out, i, values[i], uint8(missing > 0))  # there while others are added, not there while they are removed
+            at, used = uint64((i - low) * pitch) + head, 0
             while missing != 0:
                 if used < corrections:
-                    word = uniform[(i - low) * stride // 4 + used]
+                    word = uint64(words[at])
+                    if units == 2:
+                        word |= uint64(words[at + uint64(1)]) << uint64(16)
+                    at += uint64(units)
                 else:
-                    further = address_of(first, numbers, i, stride) + uint64(head)
-                    word = uint32(read_on(further, used - corrections, spare) >> uint64(32))
+                    further = address_of(first, numbers, i, 2 * pitch) + uint64(2) * head
+                    word = read_on(further, used - corrections, spare) >> (uint64(64) - digits)
                 used += 1
-                x = below(word, k, rejected)
-                if x == k or x == values[i]:
+                product = word * uint64(k)
+                if product & mask < rejected:
                     continue
-                present = (out[i, x >> 3] >> (x & 7)) & 1
-                if missing > 0 and not present:
-                    write_bit(out, i, x, uint8(1))
-                    missing -= 1
-                elif missing < 0 and present:
-                    write_bit(out, i, x, uint8(0))
-                    missing += 1
+                x = product >> digits
+                c, place = x >> uint64(3), uint8(x & uint64(7))
+                present = np.int64((out[i, c] >> place) & 1)
+                if missing > 0:
+                    out[i, c] |= uint8(1) << place
+                    missing -= 1 - present
+                else:
+                    out[i, c] &= ~(uint8(1) << place)
+                    missing += present
             if values[i] >= 0:
                 write_bit(out, i, values[i], own[i - low])
 
 
 @jit
-def draw_and_count(key, first, numbers, values, k, last, w, p, owned, cells, fractions, corrections, rows, counts):
+def draw_and_count(key, first, numbers, values, p, k, last, w, corrections, units, owned, cells, fractions, rows, counts):
     """Add up what ``randomize`` would write, a few ``rows`` at a time."""
-    for low in range(0, values.size, BLOCK):
-        part = values[low : low + BLOCK]
+    step = rows.shape[0]
+    for low in range(0, values.size, step):
+        part = values[low : low + step]
         block = rows[: part.size]
-        randomize(key, first + low, numbers[low : low + BLOCK], part, k, last, w, p, owned, cells, fractions, corrections, block)
+        randomize(key, first + low, numbers[low : low + step], part, p, k, last, w, corrections, units, owned, cells, fractions, block)
         count(block, counts)

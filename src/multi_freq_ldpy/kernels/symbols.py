@@ -118,3 +118,17 @@ def uniform(key, first, numbers, m, out):
                     number = below(read_on(address_of(first, numbers, i, 4), index, spare) >> uint64(32), m, rejected)
                     index += 1
                 out[i] = number
+
+
+@jit
+def count(symbols, counts):
+    """Add up how often each symbol occurs; neighbours go to different rows, since to add to one entry again and again takes longer."""
+    rows = 4 if counts.size <= 4096 else 1
+    several = np.zeros((rows, counts.size), np.int64)
+    for i in range(0, symbols.size - rows + 1, rows):
+        for row in range(rows):
+            several[row, uint64(symbols[i + row])] += 1
+    for i in range(symbols.size // rows * rows, symbols.size):
+        several[0, uint64(symbols[i])] += 1
+    for row in range(rows):
+        counts += several[row]

@@ -14,8 +14,8 @@ from .. import _check, exact
 from ..channel import Channel
 from ..mechanism import readonly
 from ..protocol import declared
-from ..protocols.packed import unpack
-from ..protocols.subset import drawing, filling
+from ..protocols.packed import ones, unpack
+from ..protocols.subset import drawing
 from ..protocols.unary import SUE
 from ..randomness import Rng, Source, as_generator
 from .memoized import Memoized
@@ -114,9 +114,9 @@ class DBitFlipPM(Memoized):
 
     @cached_property
     def _tables(self) -> tuple[Any, Any]:
-        from ..kernels import bits
+        from ..kernels import bits, subsets
 
-        return filling(self.b, self.d_bits), bits.table(self.weights[1])
+        return subsets.law(self.b, self.d_bits), bits.table(self.weights[1])
 
     def _held(self, source: Source, n: int) -> NDArray[np.uint8]:
         """Return the positions that users hold: uniform sets."""
@@ -168,7 +168,7 @@ class DBitFlipPM(Memoized):
 
         held = np.ascontiguousarray(reports["positions"])
         beyond = (held[:, -1] & ~bits.last_byte(self.b)) | (reports["bits"][:, -1] & ~bits.last_byte(self.d_bits))
-        return np.asarray((beyond != 0) | (bits.sizes(held) != self.d_bits))
+        return np.asarray((beyond != 0) | (ones(held) != self.d_bits))
 
     def _rows(self, reports: NDArray[Any]) -> NDArray[np.uint8]:
         """Return the bits at their positions, a packed row a report."""

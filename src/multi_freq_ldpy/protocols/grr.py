@@ -48,7 +48,11 @@ class Symbols(Exact):
         return np.asarray(reports[:, np.newaxis] == np.arange(self.k), np.uint8)
 
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        return np.bincount(reports, minlength=self.k)
+        from ..kernels import symbols
+
+        counts = np.zeros(self.k, np.int64)
+        symbols.count(readonly(reports), counts)
+        return counts
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         super()._check_counts(counts, n, users)

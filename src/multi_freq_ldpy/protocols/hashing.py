@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .. import _check, exact
 from ..channel import Channel
 from ..fakes import Fake
+from ..mechanism import BATCH, readonly
 from ..protocol import Exact, OneShot
 from ..randomness import Source
 from .grr import symbol_dtype
@@ -137,14 +138,30 @@ class Hashing(Exact):
         """A seed and a symbol, each in the smallest unsigned integer type."""
         return np.dtype([("seed", symbol_dtype(self.prime * (self.prime - 1))), ("symbol", symbol_dtype(self.g))])
 
-    def _lanes(self) -> NDArray[Any]:
-        """Return space to count in, of the smallest type that holds two residues."""
+    def _counting(self) -> tuple[Any, ...]:
+        """Return what counting needs: where windows begin, space of the smallest type that holds two residues, and counts."""
         from ..kernels import hashing
 
-        return np.empty((4, hashing.LANES), np.min_scalar_type(2 * self.prime))
+        return self._edges, np.empty((3, hashing.LANES), np.min_scalar_type(2 * self.prime)), np.zeros(-(-self.k // 4) * 4, np.int64)
+
+    @cached_property
+    def _edges(self) -> NDArray[np.uint64]:
+        """Where the windows of residues of the symbols begin: ⌈yP/g⌉ for y = 0, …, g."""
+        symbols = np.arange(self.g + 1, dtype=np.uint64)
+        return (symbols * np.uint64(self.prime) + np.uint64(self.g - 1)) // np.uint64(self.g)
+
+    def _parts(self, reports: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+        """Return seeds and symbols."""
+        from ..kernels import hashing
+
+        seeds, symbols = np.empty(len(reports), np.uint64), np.empty(len(reports), np.uint64)
+        rows = readonly(reports).view(np.uint8).reshape(len(reports), self.report_bytes)
+        hashing.unpack(rows, self.report_dtype["seed"].itemsize, seeds, symbols)
+        return seeds, symbols
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        return (reports["seed"] >= self.prime * (self.prime - 1)) | (reports["symbol"] >= self.g)
+        seeds, symbols = self._parts(reports)
+        return np.asarray((seeds >= np.uint64(self.prime * (self.prime - 1))) | (symbols >= np.uint64(self.g)))
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return 1 for the values that hash to the reported symbol and 0 for the others, shape (n, k)."""
@@ -156,10 +173,10 @@ class Hashing(Exact):
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
         from ..kernels import hashing
 
-        counts = np.zeros(self.k, np.int64)
-        seeds, symbols = (reports[name].astype(np.uint64) for name in ("seed", "symbol"))
-        hashing.count(seeds, symbols, np.uint64(self.prime), np.uint64(self.g), self._lanes(), counts)
-        return counts
+        edges, lanes, counts = self._counting()
+        for low in range(0, len(reports), BATCH):
+            hashing.count(*self._parts(reports[low : low + BATCH]), np.uint64(self.prime), edges, lanes, counts)
+        return counts[: self.k]
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         super()._check_counts(counts, n, users)
@@ -210,9 +227,9 @@ class LocalHashing(Hashing, OneShot):
     def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
         from ..kernels import hashing
 
-        counts = np.zeros(self.k, np.int64)
-        hashing.draw_and_count(*self._arguments(values, source), self._lanes(), counts)
-        return counts
+        edges, lanes, counts = self._counting()
+        hashing.draw_and_count(*self._arguments(values, source), edges, lanes, counts)
+        return counts[: self.k]
 
     def _fake(self, kind: str) -> Fake:
         low, pair = self.g * Fraction(self.weights[1], exact.WORD), colliding(self.prime, self.g)

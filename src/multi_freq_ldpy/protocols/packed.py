@@ -14,6 +14,15 @@ def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
     return np.unpackbits(reports, axis=1, count=k, bitorder="little")
 
 
+def ones(reports: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of ones in each row of packed bits."""
+    from ..kernels import bits
+
+    sizes = np.empty(len(reports), np.int64)
+    bits.sizes(reports, sizes)
+    return sizes
+
+
 class PackedBits(Exact):
     """Base of the protocols whose report supports a set of values: k bits in ⌈k/8⌉ bytes, little bit order, zero padding."""
 

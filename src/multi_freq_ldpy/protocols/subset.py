@@ -3,7 +3,7 @@
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import comb, floor, isqrt
+from math import comb, floor
 from typing import Any
 
 import numpy as np
@@ -14,24 +14,14 @@ from ..channel import Channel
 from ..fakes import Fake
 from ..protocol import OneShot
 from ..randomness import Source
-from .packed import PackedBits
+from .packed import PackedBits, ones
 
 
-def filling(k: int, omega: int) -> tuple[Any, ...]:
-    """Return the table for the values of a set of ω besides the own one, which mostly holds too few, and how many corrections to expect."""
-    from ..kernels import bits
-
-    fewer = min(omega, 2 * isqrt(omega) + 1)
-    return *bits.table(exact.WORD * (omega - fewer) // k), 2 * fewer + 4
-
-
-def drawing(values: NDArray[np.int64], source: Source, k: int, omega: int, own: int, table: tuple[Any, ...]) -> tuple[Any, ...]:
+def drawing(values: NDArray[np.int64], source: Source, k: int, omega: int, own: int, law: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return what the kernels draw sets of ω out of k from; ``own`` is the probability of the own value, times 2⁶⁴."""
-    from ..kernels import bits
+    from ..kernels import subsets
 
-    *drawn, corrections = table
-    users = source.users(len(values), 2 * ((k + 7) // 8) + 5 + 4 * corrections)
-    return source.key, *users, values, k, bits.last_byte(k), omega, np.uint64(own), *drawn, corrections
+    return source.key, *source.users(len(values), subsets.stride(k, omega)), values, np.uint64(own), *law
 
 
 class SS(PackedBits, OneShot):
@@ -81,11 +71,13 @@ class SS(PackedBits, OneShot):
         return Fraction(self.weight * (self.k - self.omega), (exact.WORD - self.weight) * self.omega)
 
     @cached_property
-    def _table(self) -> tuple[Any, ...]:
-        return filling(self.k, self.omega)
+    def _sets(self) -> tuple[Any, ...]:
+        from ..kernels import subsets
+
+        return subsets.law(self.k, self.omega)
 
     def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
-        return drawing(values, source, self.k, self.omega, self.weight, self._table)
+        return drawing(values, source, self.k, self.omega, self.weight, self._sets)
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import subsets
@@ -96,13 +88,12 @@ class SS(PackedBits, OneShot):
         from ..kernels import subsets
 
         counts = np.zeros(8 * self.report_bytes, np.int64)
-        subsets.draw_and_count(*self._arguments(values, source), np.empty(subsets.BLOCK, self.report_dtype), counts)
+        rows = np.empty(min(subsets.BLOCK, 16 + 2**22 // self.report_bytes), self.report_dtype)
+        subsets.draw_and_count(*self._arguments(values, source), rows, counts)
         return counts[: self.k]
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        from ..kernels import bits
-
-        return np.asarray(super()._refused(reports) | (bits.sizes(reports) != self.omega))
+        return np.asarray(super()._refused(reports) | (ones(reports) != self.omega))
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         super()._check_counts(counts, n, users)

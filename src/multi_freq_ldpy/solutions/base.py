@@ -23,7 +23,7 @@ from .factories import Factory, resolved
 
 Counts: TypeAlias = NDArray[np.int64]
 
-BLOCK = 2**12  # users who are drawn together
+EVERYBODY: NDArray[np.int64] = np.empty(0, np.int64)
 CHUNK = 2**29  # users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
 
 
@@ -179,20 +179,34 @@ class Solution(Mechanism):
             return one
         return Privacy.of(loss, attribute, one if self.permanent is self else self.permanent.privacy)
 
-    def _column(self, rows: NDArray[np.uint8], j: int) -> NDArray[Any]:
-        """Return attribute j's reports from the bytes of records' reports."""
-        start, stop = self._slots[j]
-        return readonly(np.ndarray(len(rows), self.protocols[j].report_dtype, np.ascontiguousarray(rows[:, start:stop])))
+    def _column(self, rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY) -> NDArray[Any]:
+        """Return attribute j's reports from the bytes of the reports of the users listed, or of all."""
+        from ..kernels import records
 
-    def _write(self, values: NDArray[Any], source: Source, rows: NDArray[np.uint8], j: int) -> None:
-        """Randomize values of attribute j, a few at a time, into the bytes of records' reports."""
+        start, stop = self._slots[j]
+        fields = np.empty((len(users) or len(rows), stop - start), np.uint8)
+        records.take(readonly(rows), readonly(users), start, fields)
+        return readonly(np.ndarray(len(fields), self.protocols[j].report_dtype, fields))
+
+    def _put(self, reports: NDArray[Any], rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY) -> None:
+        """Write attribute j's reports into the bytes of the reports of the users listed, or of all."""
+        from ..kernels import records
+
+        start, stop = self._slots[j]
+        records.put(as_bytes(reports, stop - start), readonly(users), start, rows)
+
+    def _write(self, values: NDArray[Any], source: Source, rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY) -> None:
+        """Randomize values of attribute j, a few at a time, into the bytes of the reports of the users listed, or of all."""
         start, stop = self._slots[j]
         protocol, step = self.protocols[j], max(1, 2**24 // (stop - start))
         for low in range(0, len(values), step):
             part = readonly(np.ascontiguousarray(values[low : low + step]))
             reports = np.empty(len(part), protocol.report_dtype)
             protocol._randomize(part, source.skip(low), reports)
-            rows[low : low + step, start:stop] = as_bytes(reports, stop - start)
+            if len(users):
+                self._put(reports, rows, j, users[low : low + step])
+            else:
+                self._put(reports, rows[low : low + step], j)
 
     def _histograms(self, data: Any) -> list[Counts]:
         """Return how many users hold each value of each attribute."""
@@ -282,6 +296,24 @@ def every(laws: list[dict[bytes, Fraction]]) -> Any:
     if size > LARGEST_LAW:
         raise ValueError(f"law lists every report: these protocols have too many, {size}")
     return zip(product(*laws), product(*(law.values() for law in laws)), strict=True)
+
+
+def grouped(which: NDArray[np.int64], groups: int) -> list[NDArray[np.int64]]:
+    """Return the indexes of each group, in ascending order."""
+    from ..kernels import records
+
+    order, edges = np.empty(len(which), np.int64), np.empty(groups + 1, np.int64)
+    records.group(readonly(which), order, edges)
+    return [order[low:high] for low, high in pairwise(edges.tolist())]
+
+
+def picked(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the values of the users listed; without the GIL, unlike indexing."""
+    from ..kernels import records
+
+    out = np.empty(len(users), np.int64)
+    records.pick(readonly(values), readonly(users), out)
+    return out
 
 
 def as_bytes(reports: NDArray[Any], size: int) -> NDArray[np.uint8]:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,9 @@ from .. import _check
 from ..privacy import Privacy
 from ..protocols.grr import symbol_dtype
 from ..randomness import Rng, Source, Stream
-from .base import BLOCK, Counts, Solution, as_bytes, losses, sampled
+from .base import Counts, Solution, as_bytes, grouped, losses, picked, sampled
+
+BLOCK = 2**15  # users who are numbered together: part of what a seed gives
 
 
 class SMP(Solution):
@@ -55,56 +56,61 @@ class SMP(Solution):
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         # In the stream of an attribute, the users of a block who sampled it are numbered from the block's first user on
-        rows, number = as_bytes(out, self.report_bytes), symbol_dtype(self.d)
+        rows = as_bytes(out, self.report_bytes)
+        rows[:] = 0
         choice, sources = Source(source.part(b"attribute").key, 0), [source.part(b"%d" % j) for j in range(self.d)]
         first, end = source.first, source.first + len(values)
         for start in range(first - first % BLOCK, end, BLOCK):
-            chosen = choice.skip(start).below(min(BLOCK, end - start), self.d).astype(number)
-            order = np.argsort(chosen, kind="stable")
-            edges = np.cumsum(np.bincount(chosen, minlength=self.d)).tolist()
-            for j, (low, high) in enumerate(pairwise([0, *edges])):
-                users = order[low:high] + (start - first)
-                earlier = int(np.searchsorted(users, 0))  # in this block, but before the first user
-                users = users[earlier:]
-                reports = np.zeros(len(users), self.report_dtype)
-                reports["attribute"] = j
-                self._write(values[users, j], Source(sources[j].key, start + earlier), as_bytes(reports, self.report_bytes), j)
-                rows[users] = as_bytes(reports, self.report_bytes)
+            chosen = choice.skip(start).below(min(BLOCK, end - start), self.d)
+            before = max(0, first - start)  # users of this block who come before the first
+            earlier, chosen = np.bincount(chosen[:before], minlength=self.d).tolist(), chosen[before:]
+            block = slice(start + before - first, start + before - first + len(chosen))
+            for j, users in enumerate(grouped(chosen, self.d)):
+                if len(users):
+                    own = Source(sources[j].key, start + earlier[j])
+                    self._write(picked(values[block, j], users), own, rows[block], j, users)
+            out["attribute"][block] = chosen
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        refused = np.asarray(reports["attribute"] >= self.d)
-        for j, where, rows in self._by_attribute(reports):
-            beyond = rows[:, self._slots[j][1] :].any(axis=1)
-            refused[where] = self.protocols[j]._refused(self._column(rows, j)) | beyond
+        attributes = reports["attribute"]
+        refused = np.asarray(attributes >= self.d)
+        for j, users, column in self._by_attribute(reports):
+            bad = self.protocols[j]._refused(column)
+            if (beyond := self._slots[j][1]) < self.report_bytes:
+                bad |= as_bytes(reports, self.report_bytes)[users, beyond:].any(axis=1)
+            if bad.any():
+                refused[users[bad]] = True
         return refused
 
     def _by_attribute(self, reports: NDArray[Any]) -> Any:
-        """Yield each attribute that was reported, which reports speak of it, and their bytes."""
+        """Yield each attribute that was reported, which reports speak of it, and what they say of it."""
         rows = as_bytes(reports, self.report_bytes)
-        for j in range(self.d):
-            where = np.flatnonzero(reports["attribute"] == j)
-            if where.size:
-                yield j, where, rows[where]
+        attributes = np.minimum(reports["attribute"], self.d, dtype=np.int64)  # those that do not exist are the last group
+        for j, users in enumerate(grouped(attributes, self.d + 1)[: self.d]):
+            if len(users):
+                yield j, users, self._column(rows, j, users)
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return what each report contributes to each value of each attribute, shape (n, sum of ks)."""
         result = np.zeros((len(reports), self.parts[-1][1].stop), np.int64)
-        for j, where, rows in self._by_attribute(reports):
-            result[where, self.parts[j][1]] = self.protocols[j].contributions(self._column(rows, j))
+        for j, users, column in self._by_attribute(reports):
+            result[users, self.parts[j][1]] = self.protocols[j].contributions(column)
         return result
 
     def _count(self, reports: NDArray[Any]) -> Counts:
         total = np.zeros(self.parts[-1][1].stop, np.int64)
         step = max(1, 2**24 // self.report_bytes)
         for low in range(0, len(reports), step):
-            for j, _, rows in self._by_attribute(reports[low : low + step]):
-                total[self.parts[j][1]] += self.protocols[j]._count(self._column(rows, j))
+            for j, _, column in self._by_attribute(reports[low : low + step]):
+                total[self.parts[j][1]] += self.protocols[j]._count(column)
         return total
 
     def _answers(self, reports: NDArray[Any]) -> Counts:
+        if all(each.answering[0] == 1 for each in self.protocols):
+            return self._joined(np.bincount(reports["attribute"], minlength=self.d).tolist())
         answers: list[Any] = [0] * self.d
-        for j, _, rows in self._by_attribute(reports):
-            answers[j] = self.protocols[j]._answers(self._column(rows, j))
+        for j, _, column in self._by_attribute(reports):
+            answers[j] = self.protocols[j]._answers(column)
         return self._joined(answers)
 
     def _answered(self, n: Counts, users: int) -> list[Counts]:
@@ -135,12 +141,11 @@ class SMP(Solution):
     ) -> None:
         sampled, rows = self._sampled(users, memory), as_bytes(out, self.report_bytes)
         rows[:] = 0
-        for j, each in enumerate(self.protocols):
-            where = np.flatnonzero(sampled == j)
-            reports = np.empty(len(where), each.report_dtype)
-            each._again(values[where, j], users[where], memory.part(b"%d" % j), fresh[j : j + 1], reports)
-            start, stop = self._slots[j]
-            rows[where, start:stop] = as_bytes(reports, stop - start)
+        for j, (each, where) in enumerate(zip(self.protocols, grouped(sampled, self.d), strict=True)):
+            if len(where):
+                reports = np.empty(len(where), each.report_dtype)
+                each._again(picked(values[:, j], where), picked(users, where), memory.part(b"%d" % j), fresh[j : j + 1], reports)
+                self._put(reports, rows, j, where)
         out["attribute"] = sampled
 
     def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:

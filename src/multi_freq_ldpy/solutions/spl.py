@@ -56,8 +56,7 @@ class SPL(SideBySide):
         for j, each in enumerate(self.protocols):
             reports = np.empty(len(values), each.report_dtype)
             each._again(np.ascontiguousarray(values[:, j]), users, memory.part(b"%d" % j), fresh[j : j + 1], reports)
-            start, stop = self._slots[j]
-            as_bytes(out, self.report_bytes)[:, start:stop] = as_bytes(reports, stop - start)
+            self._put(reports, as_bytes(out, self.report_bytes), j)
 
     def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
         each = (protocol._charged(values[:, j], memory.part(b"%d" % j)) for j, protocol in enumerate(self.protocols))
