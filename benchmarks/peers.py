@@ -21,9 +21,9 @@ def python_of(name: str) -> str | None:
     python = home / "bin" / "python"
     if not (home / "ready").exists():
         print(f"installing {INSTALLED[name][0]} into an environment of its own", file=sys.stderr)
-        pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
         try:
-            subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
+            subprocess.run([sys.executable, "-m", "venv", "--clear", str(home)], check=True)
             subprocess.run([*pip, *INSTALLED[name]], check=True)
         except subprocess.CalledProcessError as error:
             print(f"{name} is left out: {error}", file=sys.stderr)
@@ -38,7 +38,7 @@ class Worker:
     def __init__(self, package: str, python: str) -> None:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self._process = subprocess.Popen(
-            [python, "-W", "ignore", WORKER, package], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [python, "-W", "ignore", str(WORKER), package], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
     def prepare(self, what: dict[str, Any], seconds: float) -> int:

@@ -33,7 +33,7 @@ def main() -> None:
         try:
             if "prepare" in request:
                 work, n = sized(find(request["prepare"]), request["seconds"])
-                answer = {"n": n}
+                answer: dict[str, Any] = {"n": n}
             else:
                 answer = {"seconds": timed(work)}
         except Exception as error:
@@ -77,10 +77,10 @@ def functions() -> dict[str, Callable[..., Any]]:
 def arguments(function: Callable[..., Any], k: int, optimal: bool) -> tuple[Any, ...]:
     """Return what follows the first argument, by the names of the parameters."""
     sizes = [k] * D
-    known = {"k": k, "lst_k": sizes, "b": k, "lst_b": sizes, "d_bits": max(1, k // 5), "d": D, "optimal": optimal}
+    known: dict[str, Any] = {"k": k, "lst_k": sizes, "b": k, "lst_b": sizes, "d_bits": max(1, k // 5), "d": D, "optimal": optimal}
     known |= {"epsilon": 1.0, "eps_perm": 2.0, "eps_1": 1.0, "nb_iter": 10, "tol": 1e-12, "err_func": "max_abs"}
-    names = list(inspect.signature(getattr(function, "py_func", function)).parameters)[1:]
-    return tuple(known[name] for name in names if name in known)
+    parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())[1:]
+    return tuple(known[each.name] for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)
 
 
 def paper(what: dict[str, Any]) -> Callable[[int], Callable[[], object]]:

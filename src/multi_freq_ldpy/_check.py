@@ -133,6 +133,8 @@ def culprit(array: NDArray[Any]) -> tuple[tuple[int, ...], Any] | None:
 
 def flag(name: str, value: object) -> bool:
     """Return a truth value: True, False, or the numbers 1 and 0."""
+    if value is True or value is False:
+        return value
     if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
         raise TypeError(f"{name} must be True or False, not {shown(value)}")
     return bool(value)

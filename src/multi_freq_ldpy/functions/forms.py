@@ -1,7 +1,10 @@
 """How the functions of the paper write reports: what clients return, and what aggregators take, for each family of protocols."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cache
+from operator import index
+from typing import Any
 
 import numpy as np
 
@@ -15,20 +18,50 @@ from ..protocols.subset import SS
 from ..protocols.unary import Unary
 from ..randomness import Rng
 from ..tally import Tally
-from . import Ahead, ahead, count_rows, fresh, packed, row_length, some, tally_rows, value_of, zeros_and_ones
+from . import Ahead, cached, count_rows, fresh, packed, row_length, some, tally_rows, value_of, zeros_and_ones
 
 
-class Form(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Form:
     """One family's way of writing reports.
 
-    ``unpack(protocol, reports)`` makes a list of an array of reports about value 0, and ``about(protocol, drawn, value)`` turns an
-    entry of it into what a client with that value returns; with value 0 it is the same report. ``tally(protocol, reports)`` counts
-    what clients returned, or an array of reports.
+    ``unpack(protocol, reports)`` makes a list of an array of reports about value 0, and ``turning(protocol)`` a function that turns an
+    entry of it, and a value, into what a client with that value returns; with value 0 it is the same report. ``tally(protocol, reports)``
+    counts what clients returned, or an array of reports.
     """
 
     unpack: Callable[[Any, Any], Sequence[Any]]
-    about: Callable[[Any, Any, int], Any]
+    turning: Callable[[Any], Callable[[Any, int], Any]]
     tally: Callable[[Any, Any], Tally]
+
+
+@cached
+def ahead(factory: Callable[..., Protocol], form: Form, *parameters: Any) -> Ahead:
+    """Return the reports drawn ahead for a protocol with these parameters."""
+    protocol = factory(*parameters)
+    turn, k, int64 = form.turning(protocol), protocol.k, np.int64
+
+    def answering(pop: Callable[[], Any], refill: Callable[[], Any]) -> Callable[[Any], Any]:
+        def answer(input_data: Any) -> Any:
+            value = index(input_data) if type(input_data) is int64 else input_data
+            if type(value) is not int or not 0 <= value < k:
+                value = value_of(input_data, k)
+            try:
+                entry = pop()
+            except IndexError:
+                entry = refill()
+            return turn(entry, value)
+
+        return answer
+
+    return Ahead(protocol, lambda protocol, users: form.unpack(protocol, protocol.randomize(np.zeros(users, np.int64))), answering)
+
+
+def seeded(drawn: Ahead, form: Form, input_data: Any, rng: Rng) -> Any:
+    """Return what a client returns with a given ``rng``."""
+    protocol = drawn.protocol
+    value = value_of(input_data, protocol.k)
+    return form.turning(protocol)(form.unpack(protocol, protocol.randomize([value], fresh(rng)))[0], 0)
 
 
 def _symbols(protocol: Symbols, reports: Any) -> Sequence[int]:
@@ -36,8 +69,9 @@ def _symbols(protocol: Symbols, reports: Any) -> Sequence[int]:
     return values
 
 
-def _symbol_about(protocol: Symbols, drawn: int, value: int) -> int:
-    return (value + drawn) % protocol.k
+def _turning_symbols(protocol: Symbols) -> Callable[[int, int], int]:
+    k = protocol.k
+    return lambda drawn, value: (value + drawn) % k
 
 
 def _symbol_tally(protocol: Symbols, reports: Any) -> Tally:
@@ -48,11 +82,35 @@ def _rows(protocol: Unary, reports: Any) -> Sequence[Any]:
     return list(unpack(reports, protocol.k).astype(np.float64))
 
 
-def row_about(protocol: Protocol, drawn: Any, value: int) -> Any:
-    """Return a row about value 0 with the entries of 0 and ``value`` exchanged: a copy, as a view would show the noise of other users."""
-    row = drawn.copy()
-    row[0], row[value] = row[value], row[0]
-    return row
+FEW = 256  # values for which there are tables of all exchanges
+
+
+@cache
+def _orders(k: int) -> list[Any]:
+    """Return, for each value, the order of entries in which those of 0 and of the value are exchanged."""
+    entries = np.arange(k)
+    orders = np.tile(entries, (k, 1))
+    orders[:, 0], orders[entries, entries] = entries, 0
+    return list(orders)
+
+
+def exchanging(k: int) -> Callable[[Any, int], Any]:
+    """Return what exchanges the entries of 0 and of another value in a row: a copy, as a view would show the noise of other users."""
+    if k <= FEW:
+        orders = _orders(k)
+        return lambda drawn, value: drawn[orders[value]]
+
+    def exchanged(drawn: Any, value: int) -> Any:
+        row = drawn.copy()
+        row[0], row[value] = drawn.item(value), drawn.item(0)
+        return row
+
+    return exchanged
+
+
+def turning_rows(protocol: Any) -> Callable[[Any, int], Any]:
+    """Return what turns a row about value 0 into one about another value."""
+    return exchanging(protocol.k)
 
 
 def _row_tally(protocol: Unary, reports: Any) -> Tally:
@@ -66,10 +124,15 @@ def _pairs(protocol: Hashing, reports: Any) -> Sequence[tuple[int, int]]:
     return [((symbol - g * (seed % prime) // prime) % g, seed) for seed, symbol in pairs]
 
 
-def _pair_about(protocol: Hashing, drawn: tuple[int, int], value: int) -> tuple[int, int]:
-    (noise, seed), prime, g = drawn, protocol.prime, protocol.g
-    residue = ((1 + seed // prime) * value + seed % prime) % prime
-    return (g * residue // prime + noise) % g, seed
+def _turning_pairs(protocol: Hashing) -> Callable[[Any, int], tuple[int, int]]:
+    prime, g = protocol.prime, protocol.g
+
+    def turn(drawn: tuple[int, int], value: int) -> tuple[int, int]:
+        noise, seed = drawn
+        a, shift = divmod(seed, prime)
+        return (g * (((1 + a) * value + shift) % prime) // prime + noise) % g, seed
+
+    return turn
 
 
 def _pair_tally(protocol: Hashing, reports: Any) -> Tally:
@@ -91,8 +154,18 @@ def _sets(protocol: SS, reports: Any) -> Sequence[Any]:
     return list(np.nonzero(unpack(reports, protocol.k))[1].reshape(len(reports), protocol.omega))
 
 
-def _set_about(protocol: SS, drawn: Any, value: int) -> Any:
-    return np.sort((drawn + value) % protocol.k)
+def _turning_sets(protocol: SS) -> Callable[[Any, int], Any]:
+    if protocol.k <= FEW:
+        orders, one = _orders(protocol.k), protocol.omega == 1
+
+        def turn(drawn: Any, value: int) -> Any:
+            chosen = orders[value][drawn]
+            if not one:
+                chosen.sort()
+            return chosen
+
+        return turn
+    return lambda drawn, value: np.sort(np.where(drawn == value, 0, np.where(drawn == 0, value, drawn)))
 
 
 def _set_tally(protocol: SS, reports: Any) -> Tally:
@@ -108,11 +181,12 @@ def _set_tally(protocol: SS, reports: Any) -> Tally:
 def _bucket_rows(protocol: DBitFlipPM, reports: Any) -> Sequence[Any]:
     """Return rows of b numbers: the bits of the held buckets, and −1 for the others."""
     held = unpack(np.ascontiguousarray(reports["positions"]), protocol.b)
-    return list(np.where(held == 1, protocol.contributions(reports), -1.0))
+    return list(np.where(held == 1, unpack(protocol._rows(reports), protocol.b), -1.0))
 
 
-def _bucket_row_about(protocol: DBitFlipPM, drawn: Any, value: int) -> Any:
-    return row_about(protocol, drawn, value * protocol.b // protocol.k)
+def _turning_buckets(protocol: DBitFlipPM) -> Callable[[Any, int], Any]:
+    k, b, exchange = protocol.k, protocol.b, exchanging(protocol.b)
+    return lambda drawn, value: exchange(drawn, value * b // k)
 
 
 def _bucket_row_tally(protocol: DBitFlipPM, reports: Any) -> Tally:
@@ -132,26 +206,17 @@ def _bucket_row_tally(protocol: DBitFlipPM, reports: Any) -> Tally:
     return Tally(protocol, counts, len(reports) if protocol.d_bits == protocol.b else answers, len(reports))
 
 
-def first_report(drawn: Ahead, form: Form, input_data: Any, rng: Rng) -> Any:
-    """Return what a new user's client returns first."""
-    protocol = drawn.protocol
-    value = value_of(input_data, protocol.k)
-    if rng is None:
-        return form.about(protocol, drawn.next(), value)
-    return form.about(protocol, form.unpack(protocol, protocol.randomize([value], fresh(rng)))[0], 0)
-
-
 def rows_counted(factory: Any, reports: Any, k: int | None, *budgets: float) -> Tally:
     """Return the tally of unary vectors, or of packed ones where k is given."""
     reports = some(reports)
-    return ROW.tally(ahead(factory, ROW.unpack, row_length(reports) if k is None else k, *budgets).protocol, reports)
+    return ROW.tally(ahead(factory, ROW, row_length(reports) if k is None else k, *budgets).protocol, reports)
 
 
-SYMBOL = Form(_symbols, _symbol_about, _symbol_tally)
-ROW = Form(_rows, row_about, _row_tally)
-PAIR = Form(_pairs, _pair_about, _pair_tally)
-SET = Form(_sets, _set_about, _set_tally)
-BUCKETS = Form(_bucket_rows, _bucket_row_about, _bucket_row_tally)
+SYMBOL = Form(_symbols, _turning_symbols, _symbol_tally)
+ROW = Form(_rows, turning_rows, _row_tally)
+PAIR = Form(_pairs, _turning_pairs, _pair_tally)
+SET = Form(_sets, _turning_sets, _set_tally)
+BUCKETS = Form(_bucket_rows, _turning_buckets, _bucket_row_tally)
 _FAMILIES: list[tuple[Any, Form]] = [(Symbols, SYMBOL), (Unary, ROW), (Hashing, PAIR), (SS, SET), (DBitFlipPM, BUCKETS)]
 
 

@@ -1,8 +1,9 @@
 """What the functions for several attributes share: one cached solution a parameter set, records drawn ahead, lists of reports."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from operator import contains, is_, itemgetter
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,12 +14,16 @@ from ..protocols.hashing import BLH, OLH
 from ..protocols.unary import OUE, SUE
 from ..randomness import Rng
 from ..solutions.base import Solution, as_bytes
+from ..solutions.side_by_side import SideBySide
 from ..solutions.smp import SMP
 from ..tally import Tally
 from . import Ahead, Vector, cached, fresh, packed, row_length, some, value_of
-from .forms import form_of
+from .forms import SYMBOL, form_of
 
 _ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
+
+
+_latest: dict[Any, tuple[Any, ...]] = {}  # by solution and factory: the last parameters, and what answers
 
 
 def ue(optimal: bool) -> Any:
@@ -36,23 +41,95 @@ def adp(optimal: bool) -> Any:
     return _ADP[ue(optimal)]
 
 
-class Records(Ahead):
-    """Reports of a solution about records of zeros, and how each attribute's are written."""
-
-    def __init__(self, solution: Solution) -> None:
-        super().__init__(solution, _drawn)
-        self.forms = [form_of(each) for each in solution.protocols]
-
-
 @cached
-def _records(solution: type[Solution], factory: Any, ks: Any, types: Any, budgets: Any, *options: tuple[str, Any]) -> Records:
+def _records(solution: type[Solution], factory: Any, ks: Any, types: Any, budgets: Any, *options: tuple[str, Any]) -> Ahead:
     """Return the solution for these parameters; ``types`` tells 3.0 from 3 where both are looked up."""
     _check.domain_sizes("lst_k", ks)
     given = {name: list(each) if isinstance(each, tuple) else each for name, each in options}
-    return Records(solution(factory, ks, *budgets, **given))
+    made = solution(factory, ks, *budgets, **given)
+    return Ahead(made, _drawn, partial(_sampled_answers if solution is SMP else _answers, made))
 
 
-def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, *budgets: float, **options: Any) -> Records:
+def _answers(solution: Any, pop: Callable[[], Any], refill: Callable[[], Any]) -> Callable[[Any], Any]:
+    """Return what answers with an entry an attribute.
+
+    Fakes are turned like real reports: what turns reports about 0 into reports about another value leaves the law of fakes as it is.
+    """
+    turns, ks, record_of = _turns(solution), solution.ks, _records_of(solution.ks)
+    symbols = all(form_of(each) is SYMBOL for each in solution.protocols)
+
+    def answer(input_tuple: Any) -> list[Any]:
+        record = record_of(input_tuple)
+        try:
+            entries = pop()
+        except IndexError:
+            entries = refill()
+        if symbols:  # the same without a call an attribute
+            return [(value + entry) % k for value, entry, k in zip(record, entries, ks)]
+        return [turn(entry, value) for turn, entry, value in zip(turns, entries, record)]
+
+    return answer
+
+
+def _sampled_answers(solution: Any, pop: Callable[[], Any], refill: Callable[[], Any]) -> Callable[[Any], Any]:
+    """Return what answers with the sampled attribute and its report."""
+    turns, record_of = _turns(solution), _records_of(solution.ks)
+
+    def answer(input_tuple: Any) -> tuple[int, Any]:
+        record = record_of(input_tuple)
+        try:
+            sampled, entry = pop()
+        except IndexError:
+            sampled, entry = refill()
+        return sampled, turns[sampled](entry, record[sampled])
+
+    return answer
+
+
+def _turns(solution: Any) -> list[Callable[[Any, int], Any]]:
+    return [form_of(each).turning(each) for each in solution.protocols]
+
+
+@overload
+def answered(solution: type[SMP], factory: Any, input_tuple: Any, rng: Rng, *parameters: Any, **options: Any) -> tuple[int, Any]: ...
+
+
+@overload
+def answered(solution: type[SideBySide], factory: Any, input_tuple: Any, rng: Rng, *parameters: Any, **options: Any) -> list[Any]: ...
+
+
+def answered(
+    solution: type[Solution], factory: Any, input_tuple: Any, rng: Rng, lst_k: Any, d: int, budget: float, *budgets: float, **options: Any
+) -> Any:
+    """Return what one user sends: an entry an attribute, or under SMP the sampled attribute and its report.
+
+    Call after call the parameters are the same objects, and need not be looked up; lists might have been changed in between.
+    """
+    last = _latest.get((solution, factory))
+    if last is not None and rng is None:
+        given, sizes, attributes, first, further, chosen, answer = last
+        if lst_k is given and d is attributes and budget is first and lst_k == sizes and _same(budgets, further) and _same(options, chosen):
+            return answer(input_tuple)
+    drawn = solved(solution, factory, lst_k, d, budget, *budgets, **options)
+    if rng is not None:
+        return _seeded(drawn.protocol, input_tuple, rng)
+    if type(lst_k) is list:
+        _latest[solution, factory] = lst_k, list(lst_k), d, budget, budgets, options, drawn.answer
+    return drawn.answer(input_tuple)
+
+
+def _same(now: Any, then: Any) -> bool:
+    """Tell whether parameters are the same objects, those within tuples too."""
+    if not now or not then:
+        return not now and not then
+    if len(now) != len(then):
+        return False
+    if type(now) is dict:
+        return all(_same(now[name], then[name]) if type(now[name]) is tuple else now[name] is then[name] for name in now)
+    return all(map(is_, now, then))
+
+
+def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, *budgets: float, **options: Any) -> Ahead:
     """Return the reports drawn ahead for a solution with these parameters; an option that is a tuple has an entry an attribute."""
     ks = tuple(lst_k) if type(lst_k) is list else lst_k
     if type(ks) is not tuple:
@@ -68,7 +145,7 @@ def _drawn(solution: Any, users: int) -> Sequence[Any]:
     return _unpacked(solution, solution.randomize(np.zeros((users, solution.d), np.int64)))
 
 
-def _unpacked(solution: Any, reports: Any) -> Sequence[Any]:
+def _unpacked(solution: Any, reports: Any) -> list[Any]:
     """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute, entry)."""
     if isinstance(solution, SMP):
         result: list[Any] = [None] * len(reports)
@@ -82,44 +159,36 @@ def _unpacked(solution: Any, reports: Any) -> Sequence[Any]:
     return list(zip(*columns, strict=True))
 
 
-def client(drawn: Records, input_tuple: Any, rng: Rng) -> list[Any]:
-    """Return what one user sends, an entry an attribute.
-
-    Fakes are turned like real reports: what turns reports about 0 into reports about another value leaves the law of fakes as it is.
-    """
-    record, entries = _next(drawn, input_tuple, rng)
-    written = zip(drawn.forms, drawn.protocol.protocols, entries, record, strict=True)
-    return [form.about(each, entry, value) for form, each, entry, value in written]
+def _seeded(solution: Any, input_tuple: Any, rng: Rng) -> Any:
+    """Return what one user sends, drawn with a given ``rng``."""
+    drawn = _unpacked(solution, solution.randomize([_record(input_tuple, solution.ks)], fresh(rng)))
+    answering = _sampled_answers if isinstance(solution, SMP) else _answers
+    return answering(solution, drawn.pop, drawn.pop)([0] * solution.d)  # it is about the record already
 
 
-def sampling_client(drawn: Records, input_tuple: Any, rng: Rng) -> tuple[int, Any]:
-    """Return what one user sends under SMP: the sampled attribute and its report."""
-    record, (sampled, entry) = _next(drawn, input_tuple, rng)
-    return sampled, drawn.forms[sampled].about(drawn.protocol.protocols[sampled], entry, record[sampled])
-
-
-def _next(drawn: Records, input_tuple: Any, rng: Rng) -> tuple[list[int], Any]:
-    """Return a user's record and a report about a record of zeros to turn into one about it."""
-    solution = drawn.protocol
-    record = _record(input_tuple, solution.ks)
-    if rng is None:
-        return record, drawn.next()
-    return [0] * len(record), _unpacked(solution, solution.randomize([record], fresh(rng)))[0]  # it is about the record already
-
-
-def _record(input_tuple: Any, ks: tuple[int, ...]) -> list[int]:
+def _record(input_tuple: Any, ks: tuple[int, ...]) -> Sequence[int]:
     """Return a user's record, checked."""
-    row = input_tuple
-    if type(row) is not list and type(row) is not tuple:
-        row = np.asarray(row).tolist() if hasattr(row, "__array__") else row
+    row = np.asarray(input_tuple).tolist() if hasattr(input_tuple, "__array__") else input_tuple
     if not isinstance(row, list | tuple) or len(row) != len(ks):
         raise ValueError(f"input_tuple must have d={len(ks)} values, one an attribute, not {_check.shown(input_tuple)}")
-    if all(type(v) is int and 0 <= v < k for v, k in zip(row, ks, strict=True)):
-        return row if type(row) is list else list(row)
-    return [value_of(v, k, f"input_tuple[{j}]") for j, (v, k) in enumerate(zip(row, ks, strict=True))]
+    return [value_of(value, k, f"input_tuple[{j}]") for j, (value, k) in enumerate(zip(row, ks, strict=True))]
 
 
-def aggregated(drawn: Records, reports: Any) -> list[Vector]:
+def _records_of(ks: tuple[int, ...]) -> Callable[[Any], Sequence[int]]:
+    """Return what checks a user's record: quickly where it is a row of an array of integers, as in the paper."""
+    ranges, d, array = [range(k) for k in ks], len(ks), np.ndarray
+
+    def record(input_tuple: Any) -> Sequence[int]:
+        if type(input_tuple) is array:
+            row: list[int] = input_tuple.tolist()
+            if len(row) == d and type(row[0]) is int and all(map(contains, ranges, row)):
+                return row
+        return _record(input_tuple, ks)
+
+    return record
+
+
+def aggregated(drawn: Ahead, reports: Any) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     solution, reports = drawn.protocol, some(reports)
     tally = solution.tally(reports) if packed(solution, reports) else _tally(solution, reports)
@@ -128,13 +197,18 @@ def aggregated(drawn: Records, reports: Any) -> list[Vector]:
 
 def _tally(solution: Any, reports: Any) -> Tally:
     """Count reports as clients return them."""
-    sampled = isinstance(solution, SMP)
-    entries = _by_attribute(reports, solution.d) if sampled else _columns(reports, solution.d)
-    counts, answers = [], []
+    sampled, counts, answers = isinstance(solution, SMP), [], []
+    try:
+        entries = _by_attribute(reports, solution.d) if sampled else list(zip(*reports, strict=True))
+    except (ValueError, TypeError, KeyError, IndexError):
+        entries = []
+    if len(entries) != solution.d:
+        _check_forms(reports, solution.d, sampled)
     for j, (each, column) in enumerate(zip(solution.protocols, entries, strict=True)):
         try:
             counted = form_of(each).tally(each, column) if len(column) else each.tally([])
         except (ValueError, TypeError) as error:
+            _check_forms(reports, solution.d, sampled)
             raise type(error)(f"{'among the reports on ' if sampled else ''}attribute {j}: {error}") from None
         counts.append(counted.counts)
         answers.append(counted.n)
@@ -142,25 +216,25 @@ def _tally(solution: Any, reports: Any) -> Tally:
     return Tally(solution, np.concatenate(counts), n, len(reports))
 
 
-def _columns(reports: Any, d: int) -> Sequence[Any]:
-    """Return the reports of each attribute."""
-    for i, report in enumerate(reports):
-        if isinstance(report, str) or not hasattr(report, "__len__") or len(report) != d:
-            raise ValueError(f"reports[{i}] must have d={d} entries, one an attribute, not {_check.shown(report)}")
-    return list(zip(*reports, strict=True))
-
-
 def _by_attribute(reports: Any, d: int) -> list[list[Any]]:
     """Return the reports of each attribute from pairs (attribute, report)."""
     found: list[list[Any]] = [[] for _ in range(d)]
-    for i, pair in enumerate(reports):
-        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
-            raise ValueError(f"reports[{i}] must be a pair (attribute, report), not {_check.shown(pair)}")
-        attribute, report = pair
-        if type(attribute) is not int or not 0 <= attribute < d:
-            attribute = value_of(attribute, d, f"attribute of reports[{i}]")
-        found[attribute].append(report)
+    if not all(issubclass(each, int | np.integer) and each is not bool for each in set(map(type, map(itemgetter(0), reports)))):
+        raise TypeError("an attribute is no integer")
+    append = {j: each.append for j, each in enumerate(found)}
+    for attribute, report in reports:
+        append[attribute](report)
     return found
+
+
+def _check_forms(reports: Any, d: int, sampled: bool) -> None:
+    """Refuse reports that have not an entry an attribute, or are not pairs of an attribute and a report."""
+    for i, report in enumerate(reports):
+        if isinstance(report, str) or not hasattr(report, "__len__") or len(report) != (2 if sampled else d):
+            wanted = "be a pair (attribute, report)" if sampled else f"have d={d} entries, one an attribute"
+            raise ValueError(f"reports[{i}] must {wanted}, not {_check.shown(report)}")
+        if sampled:
+            value_of(report[0], d, f"attribute of reports[{i}]")
 
 
 def domain_sizes(reports: Any, d: int, lst_k: Any, by_attribute: bool) -> tuple[Any, Any]:
@@ -170,8 +244,17 @@ def domain_sizes(reports: Any, d: int, lst_k: Any, by_attribute: bool) -> tuple[
         return reports, lst_k
     if isinstance(reports, np.ndarray) and reports.dtype.names:
         raise ValueError("lst_k must be given with reports in an array: they do not tell their domain sizes")
-    columns = _by_attribute(reports, d) if by_attribute else _columns(reports[:1], d)
-    for j, column in enumerate(columns):
-        if not len(column):
+    if not by_attribute:
+        _check_forms(reports[:1], d, sampled=False)
+        return reports, [row_length([entry]) for entry in reports[0]]
+    first: dict[Any, Any] = {}
+    for i, pair in enumerate(reports):
+        if type(pair) is not tuple:
+            _check_forms(reports[i : i + 1], d, sampled=True)
+        first.setdefault(*pair)
+        if len(first) == d:
+            break
+    for j in range(d):
+        if j not in first:
             raise ValueError(f"lst_k must be given: nobody reported attribute {j}, so its domain size is not known")
-    return reports, [row_length(column) for column in columns]
+    return reports, [row_length([first[j]]) for j in range(d)]

@@ -259,3 +259,14 @@ def sizes(rows, out):
         for c in range(uint64(rows.shape[1])):
             held += popcount(rows[i, c])
         out[i] = held
+
+
+@jit
+def add_rows(rows, sums):
+    """Add up rows of zeros and ones given as floats, and tell whether they are nothing else."""
+    wrong = False
+    for i in range(rows.shape[0]):
+        for c in range(uint64(rows.shape[1])):
+            wrong |= (rows[i, c] != 0.0) & (rows[i, c] != 1.0)
+            sums[c] += rows[i, c]
+    return not wrong

@@ -5,16 +5,15 @@
 array([0.2, 0.6, 0.2])
 """
 
+from functools import partial
 from typing import Any
 
-from ..functions import Ahead, Vector, ahead, normalised, some, updated
-from ..functions.forms import SYMBOL, first_report
+from ..functions import Vector, latest, normalised, some, updated
+from ..functions.forms import SYMBOL, ahead, seeded
 from ..longitudinal.chains import LGRR
 from ..randomness import Rng
 
-
-def _drawn(k: int, eps_perm: float, eps_1: float) -> Ahead:
-    return ahead(LGRR, SYMBOL.unpack, k, eps_perm, eps_1)
+_drawn = latest(partial(ahead, LGRR, SYMBOL))
 
 
 def L_GRR_Client(input_data: int, k: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> int:
@@ -22,7 +21,8 @@ def L_GRR_Client(input_data: int, k: int, eps_perm: float, eps_1: float, *, rng:
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    value: int = first_report(_drawn(k, eps_perm, eps_1), SYMBOL, input_data, rng)
+    drawn = _drawn(k, eps_perm, eps_1)
+    value: int = drawn.answer(input_data) if rng is None else seeded(drawn, SYMBOL, input_data, rng)
     return value
 
 

@@ -8,15 +8,16 @@ array([0.2, 0.6, 0.2])
 from typing import Any
 
 from .. import _check
-from ..functions import Ahead, Vector, ahead, normalised, some, updated
-from ..functions.forms import PAIR, first_report
+from ..functions import Ahead, Vector, latest, normalised, some, updated
+from ..functions.forms import PAIR, ahead, seeded
 from ..longitudinal.chains import LBLH, LOLH
 from ..randomness import Rng
 from ..tally import Tally
 
 
+@latest
 def _drawn(k: int, eps_perm: float, eps_1: float, optimal: bool) -> Ahead:
-    return ahead(LOLH if _check.flag("optimal", optimal) else LBLH, PAIR.unpack, k, eps_perm, eps_1)
+    return ahead(LOLH if _check.flag("optimal", optimal) else LBLH, PAIR, k, eps_perm, eps_1)
 
 
 def _tally(reports: Any, k: int, eps_perm: float, eps_1: float, optimal: bool) -> Tally:
@@ -29,7 +30,8 @@ def L_LH_Client(input_data: int, k: int, eps_perm: float, eps_1: float, optimal:
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    pair: tuple[int, int] = first_report(_drawn(k, eps_perm, eps_1, optimal), PAIR, input_data, rng)
+    drawn = _drawn(k, eps_perm, eps_1, optimal)
+    pair: tuple[int, int] = drawn.answer(input_data) if rng is None else seeded(drawn, PAIR, input_data, rng)
     return pair
 
 

@@ -5,12 +5,15 @@
 array([0.2, 0.6, 0.2])
 """
 
+from functools import partial
 from typing import Any
 
-from ..functions import Vector, ahead, normalised, updated
-from ..functions.forms import ROW, first_report, rows_counted
+from ..functions import Vector, latest, normalised, updated
+from ..functions.forms import ROW, ahead, rows_counted, seeded
 from ..longitudinal.chains import LSUE
 from ..randomness import Rng
+
+_drawn = latest(partial(ahead, LSUE, ROW))
 
 
 def L_SUE_Client(input_data: int, k: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> Vector:
@@ -18,7 +21,8 @@ def L_SUE_Client(input_data: int, k: int, eps_perm: float, eps_1: float, *, rng:
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    row: Vector = first_report(ahead(LSUE, ROW.unpack, k, eps_perm, eps_1), ROW, input_data, rng)
+    drawn = _drawn(k, eps_perm, eps_1)
+    row: Vector = drawn.answer(input_data) if rng is None else seeded(drawn, ROW, input_data, rng)
     return row
 
 

@@ -5,12 +5,15 @@
 array([0.2, 0.6, 0.2])
 """
 
+from functools import partial
 from typing import Any
 
-from ..functions import Vector, ahead, normalised, some
-from ..functions.forms import BUCKETS, first_report
+from ..functions import Vector, latest, normalised, some
+from ..functions.forms import BUCKETS, ahead, seeded
 from ..longitudinal.dbitflip import DBitFlipPM
 from ..randomness import Rng
+
+_drawn = latest(partial(ahead, DBitFlipPM, BUCKETS))
 
 
 def dBitFlipPM_Client(input_data: int, k: int, b: int, d_bits: int, eps_perm: float, *, rng: Rng = None) -> Vector:
@@ -18,14 +21,15 @@ def dBitFlipPM_Client(input_data: int, k: int, b: int, d_bits: int, eps_perm: fl
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    row: Vector = first_report(ahead(DBitFlipPM, BUCKETS.unpack, k, eps_perm, b, d_bits), BUCKETS, input_data, rng)
+    drawn = _drawn(k, eps_perm, b, d_bits)
+    row: Vector = drawn.answer(input_data) if rng is None else seeded(drawn, BUCKETS, input_data, rng)
     return row
 
 
 def dBitFlipPM_Aggregator_MI(reports: Any, b: int, d_bits: int, eps_perm: float) -> Vector:
     """Return the estimated frequencies of the buckets, clipped at 0 and normalised."""
     reports = some(reports)
-    return normalised(BUCKETS.tally(ahead(DBitFlipPM, BUCKETS.unpack, b, eps_perm, b, d_bits).protocol, reports))
+    return normalised(BUCKETS.tally(_drawn(b, eps_perm, b, d_bits).protocol, reports))
 
 
 dBitFlipPM_Aggregator = dBitFlipPM_Aggregator_MI

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _check
 from ..functions import Vector
-from ..functions.several import aggregated, domain_sizes, sampling_client, solved
+from ..functions.several import aggregated, answered, domain_sizes, solved
 from ..longitudinal.chains import LGRR, LOSUE, LOUE, LSOUE, LSUE
 from ..longitudinal.dbitflip import DBitFlipPM
 from ..protocols.adaptive import best
@@ -23,7 +23,7 @@ def SMP_L_GRR_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return sampling_client(solved(SMP, LGRR, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SMP, LGRR, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SMP_L_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
@@ -36,7 +36,7 @@ def SMP_L_SUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return sampling_client(solved(SMP, LSUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SMP, LSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SMP_L_SUE_Aggregator_MI(reports_ue_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -50,7 +50,7 @@ def SMP_L_SOUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return sampling_client(solved(SMP, LSOUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SMP, LSOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SMP_L_SOUE_Aggregator_MI(reports_ue_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -64,7 +64,7 @@ def SMP_L_OUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return sampling_client(solved(SMP, LOUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SMP, LOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SMP_L_OUE_Aggregator_MI(reports_ue_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -78,7 +78,7 @@ def SMP_L_OSUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return sampling_client(solved(SMP, LOSUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SMP, LOSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SMP_L_OSUE_Aggregator_MI(reports_ue_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -92,7 +92,7 @@ def SMP_L_ADP_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return sampling_client(solved(SMP, best, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SMP, best, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SMP_L_ADP_Aggregator_MI(reports_ue_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
@@ -108,7 +108,7 @@ def SMP_dBitFlipPM_Client(
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
     b = tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b)
-    return sampling_client(solved(SMP, DBitFlipPM, lst_k, d, eps_perm, b=b, d_bits=d_bits), input_tuple, rng)
+    return answered(SMP, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, b=b, d_bits=d_bits)
 
 
 def SMP_dBitFlipPM_Aggregator_MI(reports_ue_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float) -> list[Vector]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import _check
 from ..functions import Vector
-from ..functions.several import aggregated, client, domain_sizes, solved
+from ..functions.several import aggregated, answered, domain_sizes, solved
 from ..longitudinal.chains import LGRR, LOSUE, LOUE, LSOUE, LSUE
 from ..longitudinal.dbitflip import DBitFlipPM
 from ..protocols.adaptive import best
@@ -23,7 +23,7 @@ def SPL_L_GRR_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return client(solved(SPL, LGRR, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SPL, LGRR, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SPL_L_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
@@ -36,7 +36,7 @@ def SPL_L_SUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return client(solved(SPL, LSUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SPL, LSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SPL_L_SUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -50,7 +50,7 @@ def SPL_L_SOUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return client(solved(SPL, LSOUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SPL, LSOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SPL_L_SOUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -64,7 +64,7 @@ def SPL_L_OUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return client(solved(SPL, LOUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SPL, LOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SPL_L_OUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -78,7 +78,7 @@ def SPL_L_OSUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return client(solved(SPL, LOSUE, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SPL, LOSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SPL_L_OSUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
@@ -92,7 +92,7 @@ def SPL_L_ADP_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return client(solved(SPL, best, lst_k, d, eps_perm, eps_1), input_tuple, rng)
+    return answered(SPL, best, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
 def SPL_L_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
@@ -106,7 +106,7 @@ def SPL_dBitFlipPM_Client(input_tuple: Any, lst_k: Any, lst_b: Any, d_bits: int,
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
     b = tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b)
-    return client(solved(SPL, DBitFlipPM, lst_k, d, eps_perm, b=b, d_bits=d_bits), input_tuple, rng)
+    return answered(SPL, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, b=b, d_bits=d_bits)
 
 
 def SPL_dBitFlipPM_Aggregator_MI(reports_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float) -> list[Vector]:

@@ -9,7 +9,7 @@
 from typing import Any
 
 from ..functions import Vector
-from ..functions.several import adp, aggregated, client, lh, solved, ue
+from ..functions.several import adp, aggregated, answered, lh, solved, ue
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
 from ..randomness import Rng
@@ -18,7 +18,7 @@ from ..solutions.rsfd import RSFD
 
 def RSpFD_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized value of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, GRR, lst_k, d, epsilon), input_tuple, rng)
+    return answered(RSFD, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
 def RSpFD_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
@@ -28,7 +28,7 @@ def RSpFD_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: flo
 
 def RSpFD_UE_zero_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized unary vector of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="zero"), input_tuple, rng)
+    return answered(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="zero")
 
 
 def RSpFD_UE_zero_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
@@ -38,7 +38,7 @@ def RSpFD_UE_zero_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon:
 
 def RSpFD_UE_rnd_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized unary vector of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="random"), input_tuple, rng)
+    return answered(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="random")
 
 
 def RSpFD_UE_rnd_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
@@ -48,7 +48,7 @@ def RSpFD_UE_rnd_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: 
 
 def RSpFD_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized hashed value and seed of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, lh(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(RSFD, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def RSpFD_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
@@ -58,7 +58,7 @@ def RSpFD_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: floa
 
 def RSpFD_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized set of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, SS, lst_k, d, epsilon), input_tuple, rng)
+    return answered(RSFD, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
 def RSpFD_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
@@ -68,7 +68,7 @@ def RSpFD_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: floa
 
 def RSpFD_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized value or unary vector of the sampled attribute among fakes for the others."""
-    return client(solved(RSFD, adp(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(RSFD, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def RSpFD_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:

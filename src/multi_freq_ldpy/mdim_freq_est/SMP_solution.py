@@ -9,7 +9,7 @@
 from typing import Any
 
 from ..functions import Vector
-from ..functions.several import adp, aggregated, domain_sizes, lh, sampling_client, solved, ue
+from ..functions.several import adp, aggregated, answered, domain_sizes, lh, solved, ue
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
 from ..randomness import Rng
@@ -18,7 +18,7 @@ from ..solutions.smp import SMP
 
 def SMP_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized value of it."""
-    return sampling_client(solved(SMP, GRR, lst_k, d, epsilon), input_tuple, rng)
+    return answered(SMP, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
@@ -28,7 +28,7 @@ def SMP_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float
 
 def SMP_UE_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized unary vector of it."""
-    return sampling_client(solved(SMP, ue(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(SMP, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None) -> list[Vector]:
@@ -39,7 +39,7 @@ def SMP_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bo
 
 def SMP_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized hashed value and seed of it."""
-    return sampling_client(solved(SMP, lh(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(SMP, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
@@ -49,7 +49,7 @@ def SMP_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float,
 
 def SMP_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized set of it."""
-    return sampling_client(solved(SMP, SS, lst_k, d, epsilon), input_tuple, rng)
+    return answered(SMP, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
@@ -59,7 +59,7 @@ def SMP_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float)
 
 def SMP_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized value or unary vector of it."""
-    return sampling_client(solved(SMP, adp(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(SMP, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:

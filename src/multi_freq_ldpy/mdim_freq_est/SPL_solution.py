@@ -9,7 +9,7 @@
 from typing import Any
 
 from ..functions import Vector
-from ..functions.several import adp, aggregated, client, domain_sizes, lh, solved, ue
+from ..functions.several import adp, aggregated, answered, domain_sizes, lh, solved, ue
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
 from ..randomness import Rng
@@ -18,7 +18,7 @@ from ..solutions.spl import SPL
 
 def SPL_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized value of each attribute."""
-    return client(solved(SPL, GRR, lst_k, d, epsilon), input_tuple, rng)
+    return answered(SPL, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
@@ -28,7 +28,7 @@ def SPL_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float
 
 def SPL_UE_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized unary vector of each attribute."""
-    return client(solved(SPL, ue(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(SPL, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None) -> list[Vector]:
@@ -39,7 +39,7 @@ def SPL_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bo
 
 def SPL_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized hashed value and seed of each attribute."""
-    return client(solved(SPL, lh(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(SPL, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
@@ -49,7 +49,7 @@ def SPL_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float,
 
 def SPL_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized set of each attribute."""
-    return client(solved(SPL, SS, lst_k, d, epsilon), input_tuple, rng)
+    return answered(SPL, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
@@ -59,7 +59,7 @@ def SPL_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float)
 
 def SPL_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
     """Return one user's randomized value or unary vector of each attribute."""
-    return client(solved(SPL, adp(optimal), lst_k, d, epsilon), input_tuple, rng)
+    return answered(SPL, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:

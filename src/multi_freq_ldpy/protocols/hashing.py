@@ -138,7 +138,7 @@ class Hashing(Exact):
         """A seed and a symbol, each in the smallest unsigned integer type."""
         return np.dtype([("seed", symbol_dtype(self.prime * (self.prime - 1))), ("symbol", symbol_dtype(self.g))])
 
-    def _counting(self) -> tuple[Any, ...]:
+    def _counting(self) -> tuple[NDArray[np.uint64], NDArray[Any], NDArray[np.int64]]:
         """Return what counting needs: where windows begin, space of the smallest type that holds two residues, and counts."""
         from ..kernels import hashing
 

@@ -8,7 +8,7 @@ array([0.2, 0.6, 0.2])
 from typing import Any
 
 from .. import _check
-from ..functions import Vector, cached
+from ..functions import Vector, cached, latest
 from ..protocols.adaptive import best
 from ..protocols.grr import GRR
 from ..protocols.unary import OUE, SUE
@@ -17,6 +17,7 @@ from .GRR import GRR_Aggregator_IBU, GRR_Aggregator_MI, GRR_Client
 from .UE import UE_Aggregator_IBU, UE_Aggregator_MI, UE_Client
 
 
+@latest
 @cached
 def _small(k: int, epsilon: float, optimal: bool) -> bool:
     """Tell whether the domain is small enough for GRR."""

@@ -7,7 +7,6 @@ On integers the best threshold is 1, and the bits "entry ≥ 1" are those of sym
 array([0.2, 0.6, 0.2])
 """
 
-from collections.abc import Sequence
 from math import exp
 from typing import Any
 
@@ -15,16 +14,12 @@ import numpy as np
 
 from .. import _check
 from ..channel import Channel
-from ..functions import Vector, ahead, fresh, normalised, some, tally_rows, updated, value_of
-from ..functions.forms import row_about
+from ..functions import Vector, normalised, some, tally_rows, updated
+from ..functions.forms import Form, ahead, seeded, turning_rows
 from ..postprocess import norm
 from ..protocols.histogram import SHE, UNIT
 from ..randomness import Rng
 from ..tally import Tally
-
-
-def _unpack(protocol: SHE, reports: Any) -> Sequence[Vector]:
-    return list(reports.astype(np.float64))
 
 
 def _integers(block: Vector) -> Any:
@@ -32,29 +27,37 @@ def _integers(block: Vector) -> Any:
     wrong = (whole != block) | ~(np.abs(block) < 2**31)
     if wrong.any():
         raise ValueError(f"reports must be rows of integers, as HE_Client makes them, not with {block[wrong][0]!r}")
-    return whole.astype(np.int64)
+    return whole
+
+
+def _sums(block: Vector) -> Any:
+    return _integers(block).sum(axis=0).astype(np.int64)
 
 
 def _passing(block: Vector) -> Any:
-    return _integers(block) >= 1
+    return (_integers(block) >= 1).sum(axis=0)
+
+
+_FORM = Form(
+    unpack=lambda protocol, reports: list(reports.astype(np.float64)),
+    turning=turning_rows,
+    tally=lambda protocol, reports: tally_rows(protocol, reports, _sums),
+)
 
 
 def _tally(reports: Any, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Channel]:
     _check.flag("use_thresh", use_thresh)
-    protocol = ahead(SHE, _unpack, k, epsilon).protocol
+    protocol = ahead(SHE, _FORM, k, epsilon).protocol
     assert isinstance(protocol, SHE)
     kept = 1 / (1 + exp(-protocol.weight / UNIT))
     channel = Channel(kept, 1 - kept) if use_thresh else protocol.channel
-    return tally_rows(protocol, some(reports), _passing if use_thresh else _integers), channel
+    return tally_rows(protocol, some(reports), _passing if use_thresh else _sums), channel
 
 
 def HE_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Vector:
     """Return the one-hot vector of one user plus noise, integers as floats."""
-    drawn = ahead(SHE, _unpack, k, epsilon)
-    value = value_of(input_data, k)
-    if rng is not None:
-        return np.array(drawn.protocol.randomize(value, fresh(rng)), np.float64)
-    row: Vector = row_about(drawn.protocol, drawn.next(), value)
+    drawn = ahead(SHE, _FORM, k, epsilon)
+    row: Vector = drawn.answer(input_data) if rng is None else seeded(drawn, _FORM, input_data, rng)
     return row
 
 

@@ -8,15 +8,16 @@ array([0.2, 0.6, 0.2])
 from typing import Any
 
 from .. import _check
-from ..functions import Ahead, Vector, ahead, fresh, normalised, some, updated, value_of
-from ..functions.forms import PAIR
+from ..functions import Ahead, Vector, latest, normalised, some, updated
+from ..functions.forms import PAIR, ahead, seeded
 from ..protocols.hashing import BLH, OLH
 from ..randomness import Rng
 from ..tally import Tally
 
 
+@latest
 def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
-    return ahead(OLH if _check.flag("optimal", optimal) else BLH, PAIR.unpack, k, epsilon)
+    return ahead(OLH if _check.flag("optimal", optimal) else BLH, PAIR, k, epsilon)
 
 
 def _tally(reports: Any, k: int, epsilon: float, optimal: bool) -> Tally:
@@ -27,12 +28,8 @@ def _tally(reports: Any, k: int, epsilon: float, optimal: bool) -> Tally:
 def LH_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, int]:
     """Return the randomized hashed value of one user and the seed of the hash function."""
     drawn = _drawn(k, epsilon, optimal)
-    value = value_of(input_data, k)
-    if rng is None:
-        pair: tuple[int, int] = PAIR.about(drawn.protocol, drawn.next(), value)
-        return pair
-    seed, symbol = drawn.protocol.randomize(value, fresh(rng)).tolist()
-    return symbol, seed
+    pair: tuple[int, int] = drawn.answer(input_data) if rng is None else seeded(drawn, PAIR, input_data, rng)
+    return pair
 
 
 def LH_Aggregator_MI(reports: Any, k: int, epsilon: float, optimal: bool = True) -> Vector:

@@ -5,31 +5,31 @@
 array([0.2, 0.6, 0.2, 0. ])
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..functions import Vector, ahead, fresh, normalised, some, updated, value_of
-from ..functions.forms import SET
+from ..functions import Vector, latest, normalised, some, updated
+from ..functions.forms import SET, ahead, seeded
 from ..protocols.subset import SS
 from ..randomness import Rng
 from ..tally import Tally
 
+_drawn = latest(partial(ahead, SS, SET))
+
 
 def _tally(reports: Any, k: int, epsilon: float) -> Tally:
     reports = some(reports)
-    return SET.tally(ahead(SS, SET.unpack, k, epsilon).protocol, reports)
+    return SET.tally(_drawn(k, epsilon).protocol, reports)
 
 
 def SS_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> NDArray[np.int64]:
     """Return the randomized set of one user, its values in ascending order."""
-    drawn = ahead(SS, SET.unpack, k, epsilon)
-    value = value_of(input_data, k)
-    if rng is None:
-        chosen: NDArray[np.int64] = SET.about(drawn.protocol, drawn.next(), value)
-        return chosen
-    return np.array(SET.unpack(drawn.protocol, drawn.protocol.randomize([value], fresh(rng)))[0])
+    drawn = _drawn(k, epsilon)
+    chosen: NDArray[np.int64] = drawn.answer(input_data) if rng is None else seeded(drawn, SET, input_data, rng)
+    return chosen
 
 
 def SS_Aggregator_MI(reports: Any, k: int, epsilon: float) -> Vector:

@@ -7,18 +7,17 @@ array([0.2, 0.6, 0.2])
 
 from typing import Any
 
-import numpy as np
-
 from .. import _check
-from ..functions import Ahead, Vector, ahead, fresh, normalised, row_length, some, updated, value_of
-from ..functions.forms import ROW
+from ..functions import Ahead, Vector, latest, normalised, row_length, some, updated
+from ..functions.forms import ROW, ahead, seeded
 from ..protocols.unary import OUE, SUE
 from ..randomness import Rng
 from ..tally import Tally
 
 
+@latest
 def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
-    return ahead(OUE if _check.flag("optimal", optimal) else SUE, ROW.unpack, k, epsilon)
+    return ahead(OUE if _check.flag("optimal", optimal) else SUE, ROW, k, epsilon)
 
 
 def _tally(reports: Any, k: int | None, epsilon: float, optimal: bool) -> Tally:
@@ -29,11 +28,8 @@ def _tally(reports: Any, k: int | None, epsilon: float, optimal: bool) -> Tally:
 def UE_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> Vector:
     """Return the randomized unary vector of one user, k zeros and ones."""
     drawn = _drawn(k, epsilon, optimal)
-    value = value_of(input_data, k)
-    if rng is None:
-        row: Vector = ROW.about(drawn.protocol, drawn.next(), value)
-        return row
-    return np.array(ROW.unpack(drawn.protocol, drawn.protocol.randomize([value], fresh(rng)))[0])
+    row: Vector = drawn.answer(input_data) if rng is None else seeded(drawn, ROW, input_data, rng)
+    return row
 
 
 def UE_Aggregator_MI(reports: Any, epsilon: float, optimal: bool = True, *, k: int | None = None) -> Vector:
