@@ -21,8 +21,9 @@ lint: $(VENV)/dev
 types: $(VENV)/dev
 	$(RUN) -m mypy
 
-bench: $(VENV)/core
-	$(RUN) benchmarks/bench.py
+# Everything beside the packages it is compared with, into docs/benchmark.md; `make bench QUICK=--quick` takes a minute, into build/.
+bench: $(VENV)/bench
+	$(RUN) benchmarks/bench.py $(QUICK)
 
 # Wheel and sdist, the wheel installed alone into an empty environment, the paper's listings run there.
 package: $(VENV)/dev
@@ -48,10 +49,14 @@ $(VENV)/core: $(VENV)/bin/python pyproject.toml
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
+$(VENV)/bench: $(VENV)/core
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[bench]"
+	touch $@
+
 $(VENV)/dev: $(VENV)/core
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-* dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* dist build .mypy_cache .ruff_cache .pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

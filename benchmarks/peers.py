@@ -11,7 +11,7 @@ WORKER = Path(__file__).with_name("worker.py")
 ENVIRONMENTS = Path(__file__).parent.parent / ".venv-peers"
 INSTALLED = {
     "multi-freq-ldpy": ("multi-freq-ldpy==0.2.5", "xxhash<4", "scipy"),
-    "pure-ldp": ("pure-ldp==1.2.0", "scikit-learn", "statsmodels"),
+    "pure-ldp": ("pure-ldp==1.2.0", "xxhash<4", "scikit-learn", "statsmodels"),
 }
 
 

@@ -1,15 +1,23 @@
 """Threads over ranges of users. Kernels are serial and release the GIL; results never depend on how users are divided."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 GRAIN = 1 << 13
 """Fewest users worth a thread of their own."""
 
 _wanted: ContextVar[int | None] = ContextVar("threads", default=None)
+_threads: "tuple[int, ThreadPoolExecutor] | None" = None
+_growing = threading.Lock()
+_within = threading.local()  # whether this thread is at work on a range already
 
 
 def threads() -> int:
@@ -37,17 +45,45 @@ def using(n: int) -> Iterator[None]:
 
 
 def ranges(n: int, job: Callable[[int, int], object]) -> None:
-    """Call ``job(low, high)`` on ranges that cover ``range(n)``, side by side where n is large.
-
-    The pool lives for one call, so there is nothing for a fork to break.
-    """
+    """Call ``job(low, high)`` on ranges that cover ``range(n)``, side by side where n is large; within a job, one after the other."""
     parts = min(threads(), n // GRAIN)
-    if parts < 2:
+    if parts < 2 or getattr(_within, "job", False):
         job(0, n)
         return
-    from concurrent.futures import ThreadPoolExecutor
-
     edges = [n * i // parts for i in range(parts + 1)]
-    with ThreadPoolExecutor(parts) as pool:
-        for done in [pool.submit(job, low, high) for low, high in pairwise(edges)]:
-            done.result()
+    waiting = [_pool(parts - 1).submit(_marked, job, low, high) for low, high in pairwise(edges[1:])]
+    try:
+        _marked(job, 0, edges[1])
+    finally:
+        errors = [done.exception() for done in waiting]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+def _marked(job: Callable[[int, int], object], low: int, high: int) -> None:
+    _within.job = True
+    try:
+        job(low, high)
+    finally:
+        _within.job = False
+
+
+def _pool(size: int) -> "ThreadPoolExecutor":
+    """Return the threads that work beside the caller's: the same ones every time, and new ones in a forked child, which has none."""
+    global _threads
+    with _growing:
+        if _threads is None or _threads[0] < size:
+            from concurrent.futures import ThreadPoolExecutor
+
+            _threads = size, ThreadPoolExecutor(size, "multi_freq_ldpy")
+        return _threads[1]
+
+
+def _forked() -> None:
+    global _threads, _growing, _within
+    _threads, _growing, _within = None, threading.Lock(), threading.local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

@@ -150,6 +150,12 @@ def randomize(key, first, numbers, values, last, p, owned, cells, fractions, out
 
 
 @jit
+def again_stride(width, half):
+    """Return how many bytes of the main stream a user owns in a second round."""
+    return 2 * width + (width + 1) // 2 * 2 * np.int64(half)
+
+
+@jit
 def again(key, first, rows, last, half, owned, cells, fractions, out):
     """Send every bit of the ``rows`` of users ``first``, ``first`` + 1, … through a second round.
 
@@ -157,7 +163,7 @@ def again(key, first, rows, last, half, owned, cells, fractions, out):
     a 0 becomes 1 with probability q and a 1 with probability 1/2. A user owns two bytes for each byte of the row, and one for its u.
     """
     width = out.shape[1]
-    stride = 2 * width + (width + 1) // 2 * 2 * np.int64(half)
+    stride = again_stride(width, half)
     users, buffer, spare, _, scratch = workspace(key, stride)
     nobody = np.empty(0, np.uint64)
     for low in range(0, out.shape[0], users):

@@ -92,7 +92,7 @@ class LongitudinalUnary(Unary, Chain):
     def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import bits
 
-        first = source.start(len(out), 3 * self.report_bytes + 1)
+        first = source.start(len(out), bits.again_stride(self.report_bytes, self.half))
         bits.again(source.key, first, permanent, bits.last_byte(self.k), self.half, *self._table, out)
 
 

@@ -1,0 +1,255 @@
+"""What was measured, as a page of Markdown and a picture."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+Results = dict[str, Any]
+PAPER, PURE = "multi-freq-ldpy", "pure-ldp"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Write a number with as many digits as matter."""
+    if value is None:
+        return ""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.{max(0, digits - 1 - (value >= 10))}f}" if value >= 1 else f"{value:.2g}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def ratio(row: Results, other: str, ours: str) -> float | None:
+    return row[other] / row[ours] if other in row else None
+
+
+def markdown(results: Results) -> str:
+    machine = results["machine"]
+    parts = [
+        "# Benchmark\n",
+        f"Output of `make bench` of {results['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"Python {machine['python']}, NumPy {machine['numpy']}, numba {machine['numba']}, OpenSSL through cryptography "
+        f"{machine['cryptography']}. Everything in one line of a table was measured in turns, the best of several; only ratios mean "
+        "something on another machine. [What the time is spent on](speed.md) is explained on a page of its own.\n",
+    ]
+    writers = (
+        ("batch", _goals),
+        ("limits", _limits),
+        ("batch", _batch),
+        ("functions", _functions),
+        ("simulation", _simulation),
+        ("scale", _scale),
+        ("first use", _first_use),
+    )
+    parts += [write(results[name]) for name, write in writers if name in results]
+    return "\n".join(parts)
+
+
+def _goals(rows: list[Results]) -> str:
+    """Say where the ratios are smallest."""
+    both = [row for row in rows if row["task"] == "both" and PAPER in row]
+    counted = [row for row in rows if row["task"] == "aggregate" and PAPER in row and row["k"] >= 100]
+    unary = [row for row in rows if row["task"] == "randomize" and row["protocol"] in ("SUE", "OUE")]
+    lines = ["## In short\n", "![nanoseconds a user](benchmark.svg)\n"]
+
+    def smallest(what: str, chosen: list[Results], ours: str) -> None:
+        if chosen:
+            least = min(chosen, key=lambda row: row[PAPER] / row[ours])
+            lines.append(f"- {what}: {number(least[PAPER] / least[ours])} times ({least['protocol']}, k = {least['k']}) or more.")
+
+    smallest("Against multi-freq-ldpy 0.2.5, all threads, randomize + tally + estimate", both, "all")
+    smallest("The same with one thread", both, "one")
+    for name in ("OLH", "SS"):
+        smallest(f"Aggregation of {name}, k ≥ 100, all threads", [row for row in counted if row["protocol"] == name], "all")
+    if unary:
+        most = max(unary, key=lambda row: row["one"] / row["limit"])
+        lines.append(
+            f"- Unary reports, one thread: {number(most['one'] / most['limit'])} times what OpenSSL takes for the random bytes consumed "
+            f"({most['protocol']}, k = {most['k']}), or less."
+        )
+        wide = [8 * row["bytes"] / row["bits"] for row in unary if row["k"] >= 100]
+        lines.append(f"- Random bits for each bit of a unary report, k ≥ 100: {number(max(wide), 3)} or fewer.")
+    shares = []
+    for name in ("SUE", "OUE", "SS"):
+        for k in {row["k"] for row in rows}:
+            drawn, counts = (
+                next(row for row in rows if (row["protocol"], row["k"], row["task"]) == (name, k, task))
+                for task in ("randomize", "aggregate")
+            )
+            shares.append((counts["one"] / drawn["one"], name, k))
+    share, name, k = max(shares)
+    lines.append(f"- Counting packed bits, one thread: {number(share)} of the time of drawing them ({name}, k = {k}), or less.\n")
+    return "\n".join(lines)
+
+
+def _limits(found: Results) -> str:
+    stream, grr = found["chacha"], found["grr"]
+    lines = [
+        f"- ChaCha20: {stream['openssl'] / stream['ours']:.0%} of OpenSSL's speed, one thread.",
+        f"- GRR's `randomize` of 10⁷ values: {number(grr['one'] / grr['copy'])} times copying them with one thread, "
+        f"{number(grr['all'] / grr['copy'])} with all.",
+    ]
+    for k, cell in found["hashing"].items():
+        shares = [number(cell[name] / cell["numpy"]) for name in ("kernel", "one", "all")]
+        lines.append(
+            f"- Counting OLH, k = {k}: the kernel takes {shares[0]} of the time of one NumPy comparison a report and value, "
+            f"`tally` {shares[1]} with one thread and {shares[2]} with all."
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _batch(rows: list[Results]) -> str:
+    head = [
+        "protocol",
+        "k",
+        "task",
+        "1 thread",
+        "all threads",
+        "limit",
+        "× limit",
+        "0.2.5",
+        "ratio, 1 thread",
+        "ratio, all",
+        "pure-ldp",
+        "ratio, all",
+    ]
+    lines = [
+        [
+            row["protocol"],
+            str(row["k"]),
+            row["task"],
+            number(row["one"]),
+            number(row["all"]),
+            number(row["limit"]),
+            number(row["one"] / row["limit"]),
+            number(row.get(PAPER)),
+            number(ratio(row, PAPER, "one")),
+            number(ratio(row, PAPER, "all")),
+            number(row.get(PURE)),
+            number(ratio(row, PURE, "all")),
+        ]
+        for row in rows
+    ]
+    text = (
+        "## Batches\n\nNanoseconds a user: ours with one thread and with all, the limit, multi-freq-ldpy 0.2.5 and pure-ldp 1.2.0 with "
+        "how many times longer they take. *aggregate* is tally and estimate; *both* adds the two. The limit of *randomize* is what OpenSSL "
+        "takes to make the random bytes that are consumed (for GRR, to copy the values), that of *aggregate* to read the reports once; "
+        "× limit is with one thread. ε = 1, or 2 and 1 over time; solutions have d = 3; dBitFlipPM has b = k and k/5 bits.\n\n"
+    )
+    return text + table(head, lines)
+
+
+def _functions(rows: list[Results]) -> str:
+    slow = [row for row in rows if PAPER in row and row["ours"] > row[PAPER]]
+    lines = []
+    for row in rows:
+        name = f"{row['stem']}_{row['task']}" + ("" if row["optimal"] else ", optimal=False")
+        lines.append([name, str(row["k"]), number(row["ours"], 3), number(row.get(PAPER), 3), number(ratio(row, PAPER, "ours"))])
+    said = (
+        f"{len(slow)} of {len(rows)} are slower: " + ", ".join(f"{row['stem']}_{row['task']} at k = {row['k']}" for row in slow)
+        if slow
+        else f"None of {len(rows)} is slower."
+    )
+    return (
+        "## The functions of the paper\n\nMicroseconds a call (clients) or a report (aggregators; ten iterations of IBU), on lists as the "
+        f"paper's listings make them. {said}\n\n" + table(["function", "k", "ours", "0.2.5", "ratio"], lines)
+    )
+
+
+def _simulation(rows: list[Results]) -> str:
+    lines = [
+        [
+            row["protocol"],
+            f"{row.get('users', 10**9):,}",
+            number(1e3 * row["simulated"]),
+            f"{row.get('users', 10**5):,}",
+            number(1e3 * row["batch"]),
+        ]
+        for row in rows
+    ]
+    text = (
+        "## Simulation\n\nMilliseconds for k = 1000: `simulate` draws the tally from its law, or for SS and OLH draws and counts without "
+    )
+    head = ["protocol", "users simulated", "ms", "users randomized and tallied", "ms"]
+    return text + "keeping reports; beside it the batch API.\n\n" + table(head, lines)
+
+
+def _scale(rows: list[Results]) -> str:
+    lines = [
+        [row["protocol"], f"{row['n']:,}", number(row["seconds"]), number(row["seconds"] / row["n"] * 1e9), number(row["megabytes"])]
+        for row in rows
+    ]
+    text = "## Scale\n\nRandomized and tallied a million at a time, all threads; the most memory the process ever had.\n\n"
+    return text + table(["protocol", "users", "seconds", "ns a user", "MB"], lines)
+
+
+def _first_use(found: Results) -> str:
+    lines = [
+        [row["protocol"], *[number(each) for each in row["first"]], *[number(each) for each in row["second"]]] for row in found["compiled"]
+    ]
+    head = ["protocol", "first randomize", "first tally", "again, randomize", "again, tally"]
+    return (
+        f"## First use\n\nImporting NumPy takes {1e3 * found['numpy']:.0f} ms, this package {1e3 * found['package']:.0f} ms. Kernels are "
+        "compiled when they are first used on a machine; seconds with an empty cache, and in the next process:\n\n" + table(head, lines)
+    )
+
+
+def plot(rows: list[Results], path: Path) -> None:
+    """Draw nanoseconds a user of all protocols, one panel a domain size."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "benchmark"
+    from matplotlib import pyplot as plt
+
+    both = [row for row in rows if row["task"] == "both"]
+    domains = sorted({row["k"] for row in both})
+    names = list(dict.fromkeys(row["protocol"] for row in both))
+    figure, panels = plt.subplots(1, len(domains), figsize=(1 + 3.6 * len(domains), 5.6), sharex=True, sharey=True, squeeze=False)
+    series = (  # colours of Okabe and Ito
+        ("limit", "limit of this machine", "#999999", "|"),
+        ("all", "this package, all threads", "#0072B2", "o"),
+        ("one", "this package, one thread", "#56B4E9", "o"),
+        (PAPER, "multi-freq-ldpy 0.2.5", "#D55E00", "s"),
+        (PURE, "pure-ldp 1.2.0", "#E69F00", "D"),
+    )
+    for panel, k in zip(panels[0], domains, strict=True):
+        cells = {row["protocol"]: row for row in both if row["k"] == k}
+        for key, label, colour, marker in series:
+            at = [i for i, name in enumerate(names) if key in cells[name]]
+            panel.plot(
+                [cells[names[i]][key] for i in at],
+                at,
+                marker,
+                color=colour,
+                label=label,
+                markersize=9 if marker == "|" else 5,
+                mew=2 if marker == "|" else 0,
+            )
+        for i, name in enumerate(names):
+            if PAPER in cells[name]:
+                panel.plot([cells[name]["all"], cells[name][PAPER]], [i, i], color="#dddddd", zorder=0)
+                panel.annotate(
+                    f"{cells[name][PAPER] / cells[name]['all']:,.0f}×",
+                    (cells[name][PAPER], i),
+                    (7, -3),
+                    textcoords="offset points",
+                    fontsize=7,
+                )
+        panel.set_title(f"k = {k}", fontsize=10)
+        panel.set_xscale("log")
+        panel.set_xlabel("ns a user")
+        panel.grid(axis="x", color="#eeeeee")
+        panel.spines[["top", "right", "left"]].set_visible(False)
+        panel.tick_params(axis="y", length=0)
+    panels[0][0].set_yticks(range(len(names)), names, fontsize=8)
+    panels[0][0].invert_yaxis()
+    panels[0][0].set_xlim(right=6e6)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="upper center", ncols=5, frameon=False, fontsize=8)
+    figure.tight_layout(rect=(0, 0, 1, 0.95))
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
