@@ -11,7 +11,7 @@ import pytest
 import reference
 
 from multi_freq_ldpy import BLH, GRR, LSOUE, OLH, OUE, SMP, SS, SUE, DBitFlipPM, Stream, parallel, wire
-from multi_freq_ldpy.kernels import bits, chacha, hashing, records, subsets, symbols
+from multi_freq_ldpy.kernels import chacha, columns, hashing, records, subsets, symbols
 from multi_freq_ldpy.randomness import Source, subkey
 
 
@@ -65,10 +65,10 @@ def test_columns_are_counted(width: int) -> None:
     for n in (0, 1, 5, 16 * line - 1, 16 * line, 16 * line + 1, 16 * line * 255, 16 * line * 256 + 3):
         rows = generator.integers(0, 256, (n, width), dtype=np.uint8) | generator.integers(0, 256, (n, width), dtype=np.uint8)
         counts = np.full(8 * width, 3)
-        bits.count(rows, counts)
+        columns.count(rows, counts)
         assert np.array_equal(counts, 3 + np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)), n
         sizes = np.empty(n, np.int64)
-        bits.sizes(rows, sizes)
+        columns.sizes(rows, sizes)
         assert np.array_equal(sizes, np.unpackbits(rows, axis=1).sum(axis=1, dtype=np.int64))
 
 

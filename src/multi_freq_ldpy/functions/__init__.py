@@ -172,10 +172,10 @@ def row_length(reports: Any) -> int:
 
 def zeros_and_ones(block: Vector) -> NDArray[np.int64]:
     """Add up rows of 0 and 1."""
-    from ..kernels import bits
+    from ..kernels import columns
 
     sums = np.zeros(block.shape[1])
-    if not bits.add_rows(np.ascontiguousarray(block), sums):
+    if not columns.add_rows(np.ascontiguousarray(block), sums):
         raise ValueError(f"reports must be rows of 0 and 1, not {_check.shown(block[(block != 1) & (block != 0)][0])}")
     return sums.astype(np.int64)
 

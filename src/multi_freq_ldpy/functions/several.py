@@ -13,7 +13,8 @@ from ..protocols.grr import GRR
 from ..protocols.hashing import BLH, OLH
 from ..protocols.unary import OUE, SUE
 from ..randomness import Rng
-from ..solutions.base import Solution, as_bytes
+from ..solutions.base import Solution
+from ..solutions.rows import as_bytes
 from ..solutions.side_by_side import SideBySide
 from ..solutions.smp import SMP
 from ..tally import Tally

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numba import uint8, uint64
 
-from .bits import count, fill_rows, last_byte, own_bits, sizes, table, workspace, write_bit
+from .bits import fill_rows, last_byte, own_bits, table, workspace, write_bit
 from .chacha import address_of, read_on, read_users
+from .columns import count, sizes
 from .jit import jit
 
 BLOCK = 2**12  # reports that exist at a time while they are drawn and counted, or fewer where they are large

@@ -16,10 +16,10 @@ def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
 
 def ones(reports: NDArray[Any]) -> NDArray[np.int64]:
     """Return the number of ones in each row of packed bits."""
-    from ..kernels import bits
+    from ..kernels import columns
 
     sizes = np.empty(len(reports), np.int64)
-    bits.sizes(reports, sizes)
+    columns.sizes(reports, sizes)
     return sizes
 
 
@@ -40,8 +40,8 @@ class PackedBits(Exact):
         return unpack(reports, self.k)
 
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        from ..kernels import bits
+        from ..kernels import columns
 
         counts = np.zeros(8 * reports.shape[1], np.int64)
-        bits.count(reports, counts)
+        columns.count(reports, counts)
         return counts[: self.k]

@@ -37,7 +37,7 @@ class SS(PackedBits, OneShot):
     >>> protocol.omega, protocol.report_bytes
     (3, 2)
     >>> protocol.contributions(protocol.randomize([4], rng=2))
-    array([[1, 0, 0, 0, 1, 0, 0, 1, 0, 0]], dtype=uint8)
+    array([[1, 0, 0, 0, 1, 0, 1, 0, 0, 0]], dtype=uint8)
     """
 
     @cached_property

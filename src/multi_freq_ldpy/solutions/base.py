@@ -20,10 +20,10 @@ from ..protocol import BUDGETS, Protocol
 from ..randomness import Rng, Source, as_generator, as_stream
 from ..tally import Tally
 from .factories import Factory, resolved
+from .rows import EVERYBODY, as_bytes
 
 Counts: TypeAlias = NDArray[np.int64]
 
-EVERYBODY: NDArray[np.int64] = np.empty(0, np.int64)
 CHUNK = 2**29  # users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
 
 
@@ -296,29 +296,6 @@ def every(laws: list[dict[bytes, Fraction]]) -> Any:
     if size > LARGEST_LAW:
         raise ValueError(f"law lists every report: these protocols have too many, {size}")
     return zip(product(*laws), product(*(law.values() for law in laws)), strict=True)
-
-
-def grouped(which: NDArray[np.int64], groups: int) -> list[NDArray[np.int64]]:
-    """Return the indexes of each group, in ascending order."""
-    from ..kernels import records
-
-    order, edges = np.empty(len(which), np.int64), np.empty(groups + 1, np.int64)
-    records.group(readonly(which), order, edges)
-    return [order[low:high] for low, high in pairwise(edges.tolist())]
-
-
-def picked(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the values of the users listed; without the GIL, unlike indexing."""
-    from ..kernels import records
-
-    out = np.empty(len(users), np.int64)
-    records.pick(readonly(values), readonly(users), out)
-    return out
-
-
-def as_bytes(reports: NDArray[Any], size: int) -> NDArray[np.uint8]:
-    """Return contiguous reports of ``size`` bytes as rows of bytes, without a copy."""
-    return reports.view(np.uint8).reshape(len(reports), size)
 
 
 def sampled(held: list[Counts], shares: list[float], n: int, rng: Rng) -> list[Counts]:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..randomness import Source
-from .base import Counts, Solution, as_bytes
+from .base import Counts, Solution
+from .rows import as_bytes
 
 BLOCK = 2**16  # users who are drawn together
 

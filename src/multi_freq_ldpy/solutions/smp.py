@@ -12,7 +12,8 @@ from .. import _check
 from ..privacy import Privacy
 from ..protocols.grr import symbol_dtype
 from ..randomness import Rng, Source, Stream
-from .base import Counts, Solution, as_bytes, grouped, losses, picked, sampled
+from .base import Counts, Solution, losses, sampled
+from .rows import as_bytes, grouped, picked
 
 BLOCK = 2**15  # users who are numbered together: part of what a seed gives
 

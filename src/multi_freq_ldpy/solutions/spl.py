@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from .. import exact
 from ..privacy import Privacy
 from ..randomness import Rng, Source, Stream
-from .base import Counts, as_bytes, every, losses
+from .base import Counts, every, losses
+from .rows import as_bytes
 from .side_by_side import SideBySide
 
 

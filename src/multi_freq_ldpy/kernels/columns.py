@@ -1,0 +1,112 @@
+"""Packed rows of bits added up, column by column, or row by row.
+
+Sixteen lines of whole words are added at a time as binary numbers, one in each of 64 places: three bits make two by five operations on
+words, so that a line costs little more than to read it.
+"""
+
+import numpy as np
+from numba import uint64
+
+from .jit import jit, popcount
+
+
+@jit
+def carry(a, b, c):
+    """Add three bits in each of 64 places: return what is carried, and what is left."""
+    half = a ^ b
+    return (a & b) | (half & c), half ^ c
+
+
+@jit
+def add_eight(words, start, line, ones, twos, fours):
+    """Add the words of eight lines to the digits given; return what is carried into the eights, and the digits."""
+    two, ones = carry(ones, words[start], words[start + line])
+    more, ones = carry(ones, words[start + uint64(2) * line], words[start + uint64(3) * line])
+    four, twos = carry(twos, two, more)
+    two, ones = carry(ones, words[start + uint64(4) * line], words[start + uint64(5) * line])
+    more, ones = carry(ones, words[start + uint64(6) * line], words[start + uint64(7) * line])
+    further, twos = carry(twos, two, more)
+    eight, fours = carry(fours, four, further)
+    return eight, ones, twos, fours
+
+
+@jit
+def add_lines(words, at, planes, counters):
+    """Add up 16 lines of ``words``, from ``at`` on, place by place.
+
+    The sums are binary numbers: their digits 1, 2, 4 and 8 are kept in ``planes``, and the sixteens (the last plane) go into bytes of
+    ``counters``, which hold every eighth bit each.
+    """
+    line = uint64(planes.shape[1])
+    for c in range(line):
+        start = uint64(at) + c
+        eight, ones, twos, fours = add_eight(words, start, line, planes[0, c], planes[1, c], planes[2, c])
+        more, ones, twos, fours = add_eight(words, start + uint64(8) * line, line, ones, twos, fours)
+        planes[4, c], planes[3, c] = carry(planes[3, c], eight, more)
+        planes[0, c], planes[1, c], planes[2, c] = ones, twos, fours
+    for bit in range(8):
+        for c in range(line):
+            counters[bit, c] += (planes[4, c] >> uint64(bit)) & uint64(0x0101010101010101)
+
+
+@jit
+def empty(planes, counters, width, counts):
+    """Add what ``add_lines`` has summed up to ``counts``, and begin again."""
+    for c in range(planes.shape[1]):
+        for byte in range(8):
+            first, shift = 8 * ((8 * c + byte) % width), uint64(8 * byte)
+            for bit in range(8):
+                total = 16 * ((counters[bit, c] >> shift) & uint64(0xFF))
+                for digit in range(4):
+                    total += ((planes[digit, c] >> (shift + uint64(bit))) & uint64(1)) << uint64(digit)
+                counts[first + bit] += np.int64(total)
+    planes[:] = 0
+    counters[:] = 0
+
+
+@jit
+def count(reports, counts):
+    """Add the number of ones in every column of ``reports`` (n, width) to ``counts`` (8·width), little bit order.
+
+    As many rows as fill whole words are a line; the lines left over are filled up with zeros.
+    """
+    n, width = reports.shape
+    line = width
+    while line % 8:
+        line *= 2
+    step, flat = 16 * line, reports.reshape(n * width)
+    planes, counters = np.zeros((5, line // 8), np.uint64), np.zeros((8, line // 8), np.uint64)
+    whole = flat.size // step * step
+    words = flat[:whole].view(np.uint64)
+    for i in range(whole // step):
+        add_lines(words, i * step // 8, planes, counters)
+        if i % 255 == 254:
+            empty(planes, counters, width, counts)
+    if whole < flat.size:
+        rest = np.zeros(step, np.uint8)
+        rest[: flat.size - whole] = flat[whole:]
+        if whole // step % 255 == 0:
+            empty(planes, counters, width, counts)
+        add_lines(rest.view(np.uint64), 0, planes, counters)
+    empty(planes, counters, width, counts)
+
+
+@jit
+def sizes(rows, out):
+    """Write the number of ones of each row."""
+    for i in range(rows.shape[0]):
+        held = 0
+        for c in range(uint64(rows.shape[1])):
+            held += popcount(rows[i, c])
+        out[i] = held
+
+
+@jit
+def add_rows(rows, sums):
+    """Add up rows of zeros and ones given as floats, and tell whether they are nothing else."""
+    wrong = False
+    for i in range(rows.shape[0]):
+        for c in range(uint64(rows.shape[1])):
+            wrong |= (rows[i, c] != 0.0) & (rows[i, c] != 1.0)
+            sums[c] += rows[i, c]
+    return not wrong

@@ -1,0 +1,34 @@
+"""Reports of records as rows of bytes, and users by group."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..mechanism import readonly
+
+EVERYBODY: NDArray[np.int64] = np.empty(0, np.int64)
+
+
+def grouped(which: NDArray[np.int64], groups: int) -> list[NDArray[np.int64]]:
+    """Return the indexes of each group, in ascending order."""
+    from ..kernels import records
+
+    order, edges = np.empty(len(which), np.int64), np.empty(groups + 1, np.int64)
+    records.group(readonly(which), order, edges)
+    return [order[low:high] for low, high in pairwise(edges.tolist())]
+
+
+def picked(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the values of the users listed; without the GIL, unlike indexing."""
+    from ..kernels import records
+
+    out = np.empty(len(users), np.int64)
+    records.pick(readonly(values), readonly(users), out)
+    return out
+
+
+def as_bytes(reports: NDArray[Any], size: int) -> NDArray[np.uint8]:
+    """Return contiguous reports of ``size`` bytes as rows of bytes, without a copy."""
+    return reports.view(np.uint8).reshape(len(reports), size)
