@@ -36,11 +36,12 @@ def main() -> None:
     parser.add_argument("--only", default="", help="parts to run, separated by commas")
     options = parser.parse_args()
     output = options.output or HERE.parent / ("build" if options.quick else "docs")
-    seconds, times = (0.05, 2) if options.quick else (0.6, 5)
+    seconds, times = (0.05, 2) if options.quick else (0.4, 4)
     peers = Peers()
     parts: dict[str, Callable[[], Any]] = {
         "batch": lambda: batch(peers, (100,) if options.quick else DOMAINS, seconds, times),
         "limits": lambda: limits(times),
+        "breakdown": lambda: breakdown((100,) if options.quick else DOMAINS, seconds / 4, times),
         "simulation": lambda: simulation(10**9, times),
         "scale": lambda: scale((10**6, 10**7) if options.quick else (10**6, 10**7, 10**8, 10**9)),
         "first use": first_use,
@@ -159,17 +160,42 @@ def described(row: Row, k: int, task: str) -> dict[str, Results | None]:
     return {"multi-freq-ldpy": function, "pure-ldp": pure}
 
 
+def breakdown(domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
+    """Tell what ``randomize`` spends its time on, one thread: inputs checked and copied, random bytes made, and the rest."""
+    found = []
+    for row in ROWS:
+        for k in domains:
+            ours = Ours(row.make(k), seconds)
+            size = ours.consumed()
+            contenders: dict[str, Callable[[], float]] = {
+                "randomize": lambda ours=ours: with_threads(1, ours.randomize),  # type: ignore[misc]
+                "inputs": lambda ours=ours: timed(lambda: ours.protocol._inputs("values", ours.values)),  # type: ignore[misc]
+                "bytes": lambda ours=ours, size=size: stream(round(size * ours.n)),  # type: ignore[misc]
+            }
+            cell = {name: took / ours.n * 1e9 for name, took in best(contenders, times).items()}
+            found.append({"protocol": row.name, "k": k, "consumed": size, **cell})
+    return found
+
+
+WORDS = np.empty(2**14, np.uint32)
+
+
+def stream(size: int) -> float:
+    """Return the seconds that our own ChaCha20 takes for so many bytes, measured on 32 megabytes at most."""
+    key, zero = np.frombuffer(bytes(32), "<u4"), np.uint64(0)
+    pieces = max(1, min(size, 2**25) // WORDS.nbytes)
+    chacha.fill(key, zero, zero, WORDS)
+
+    def fill() -> None:
+        for _ in range(pieces):
+            chacha.fill(key, zero, zero, WORDS)
+
+    return timed(fill) * size / (pieces * WORDS.nbytes)
+
+
 def limits(times: int) -> Results:
     """Measure what is near the floor of this machine."""
-    buffer = np.empty(2**14, np.uint32)
-    key = np.frombuffer(bytes(32), "<u4")
-    fill = partial(chacha.fill, key, np.uint64(0), np.uint64(0), buffer)
-    fill()
-
-    def ours() -> float:
-        return timed(lambda: [fill() for _ in range(500)])
-
-    stream = best({"ours": ours, "openssl": lambda: openssl(500 * buffer.nbytes)}, 3 * times)
+    random = best({"ours": lambda: stream(2**25), "openssl": lambda: openssl(2**25)}, 3 * times)
     grr, values = GRR(100, 1.0), np.arange(10**7) % 100
     grr.randomize(values[:10])
     copied = best(
@@ -199,7 +225,7 @@ def limits(times: int) -> Results:
             "numpy": lambda h=hashes, s=symbols: timed(lambda: h == s),  # type: ignore[misc]
         }
         hashed[str(k)] = best(contenders, times)
-    return {"chacha": stream, "grr": copied, "hashing": hashed}
+    return {"chacha": random, "grr": copied, "hashing": hashed}
 
 
 def simulation(users: int, times: int) -> list[Results]:

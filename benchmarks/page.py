@@ -39,6 +39,7 @@ def markdown(results: Results) -> str:
         ("batch", _goals),
         ("limits", _limits),
         ("batch", _batch),
+        ("breakdown", _breakdown),
         ("functions", _functions),
         ("simulation", _simulation),
         ("scale", _scale),
@@ -140,6 +141,19 @@ def _batch(rows: list[Results]) -> str:
         "× limit is with one thread. ε = 1, or 2 and 1 over time; solutions have d = 3; dBitFlipPM has b = k and k/5 bits.\n\n"
     )
     return text + table(head, lines)
+
+
+def _breakdown(rows: list[Results]) -> str:
+    lines = []
+    for row in rows:
+        rest = max(0.0, row["randomize"] - row["inputs"] - row["bytes"])
+        times = [number(each) for each in (row["randomize"], row["inputs"], row["bytes"], rest)]
+        lines.append([row["protocol"], str(row["k"]), number(row["consumed"]), *times])
+    text = (
+        "## What randomizing is spent on\n\nNanoseconds a user with one thread: inputs checked and copied, random bytes made by the "
+        "package's own ChaCha20, and all the rest, which turns them into reports.\n\n"
+    )
+    return text + table(["protocol", "k", "random bytes", "ns", "inputs", "bytes made", "rest"], lines)
 
 
 def _functions(rows: list[Results]) -> str:

@@ -93,6 +93,47 @@ def test_a_changed_kernel_reaches_every_other(tmp_path: Path) -> None:
     assert run(draw, **here) != before
 
 
+COUNT = """
+import sys
+import numpy as np
+from multi_freq_ldpy.kernels import symbols
+counts = np.zeros(4, np.int64)
+symbols.count(np.array([0, 3, 3], sys.argv[-1] if len(sys.argv) > 1 else "uint8"), counts)
+print(*counts)
+"""
+
+LATE = """
+import time
+from numba.core.caching import IndexDataCacheFile
+def late(self, overloads, save=IndexDataCacheFile._save_index):
+    time.sleep(3)
+    save(self, overloads)
+IndexDataCacheFile._save_index = late
+"""
+
+FULL = """
+import errno
+from numba.core.caching import IndexDataCacheFile
+def full(*_):
+    raise OSError(errno.ENOSPC, "full")
+IndexDataCacheFile._save_data = full
+"""
+
+
+def test_processes_that_compile_at_once(tmp_path: Path) -> None:
+    """Both would have read the index of the cache before either writes it; what they compile for different types is not mixed up."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    both = [subprocess.Popen([sys.executable, "-c", LATE + COUNT, each], env=environment) for each in ("uint8", "uint16")]
+    assert [process.wait(120) for process in both] == [0, 0]
+    assert len(list(tmp_path.rglob("symbols.count*.nbc"))) == 2, "two kernels were written to one file"
+
+
+def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    """A disk that is full while a kernel is saved: the kernel is used, and not kept."""
+    for code in (FULL + COUNT, FULL + COUNT, COUNT, COUNT):
+        assert run(code, NUMBA_CACHE_DIR=str(tmp_path)) == "1 0 0 2"
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "two", ""])
 def test_wrong_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MULTI_FREQ_LDPY_THREADS", value)

@@ -1,7 +1,9 @@
 """How kernels are compiled: on first use, without the GIL, cached on disk wherever some directory is writable."""
 
+import os
 from collections.abc import Callable
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,8 @@ from typing import Any
 import numba
 from numba.core import types
 from numba.extending import intrinsic
+
+from ..locks import exclusive
 
 
 @cache
@@ -25,9 +29,28 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` for the types it is first called with."""
     function.__qualname__ += f"_{_version()}"  # part of the name under which numba caches it
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        compiled = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package nor the user's cache directory can be written: compile in every process
         return numba.njit(nogil=True)(function)
+    cache = compiled._cache
+    cache.save_overload = partial(_save, cache.save_overload, Path(cache.cache_path, "lock"))
+    return compiled
+
+
+def _save(save: Callable[..., None], lock: Path, signature: Any, result: Any) -> None:
+    """Let one process at a time add to the cache.
+
+    Numba reads an index, writes it with one entry more, then the code. Two processes that compile for different types at once would
+    give both the same file, and one might later run the code of the other. What cannot be written, to a full disk say, is not kept.
+    """
+    with suppress(OSError):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            with exclusive(descriptor):
+                save(signature, result)
+        finally:
+            os.close(descriptor)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:

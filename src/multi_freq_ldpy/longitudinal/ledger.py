@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
 from .. import _check
+from ..locks import exclusive
 from ..randomness import KEY_BYTES
 from ..tally import digest
 
@@ -202,7 +202,7 @@ class Store:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
             try:
                 _owned(path, os.fstat(descriptor))
-                with _exclusive(descriptor):
+                with exclusive(descriptor):
                     if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
                         yield descriptor
                         return
@@ -217,28 +217,3 @@ def _owned(path: str, about: os.stat_result) -> None:
     if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):
         mode, owner = about.st_mode & 0o777, about.st_uid
         raise PermissionError(f"{path} must belong to this user and be readable by nobody else, not have mode {mode:o} and owner {owner}")
-
-
-@contextmanager
-def _exclusive(descriptor: int) -> Iterator[None]:
-    """Hold the lock on an open file, and give it back also where a fork has copied the descriptor."""
-    locking: Any
-    try:
-        import fcntl as locking
-    except ImportError:
-        import msvcrt as locking
-
-        def lock(how: str) -> None:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-            locking.locking(descriptor, getattr(locking, {"LOCK_EX": "LK_LOCK", "LOCK_UN": "LK_UNLCK"}[how]), 1)
-            os.lseek(descriptor, 0, os.SEEK_SET)
-    else:
-
-        def lock(how: str) -> None:
-            locking.flock(descriptor, getattr(locking, how))
-
-    lock("LOCK_EX")
-    try:
-        yield
-    finally:
-        lock("LOCK_UN")
