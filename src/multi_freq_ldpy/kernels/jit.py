@@ -29,10 +29,10 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile ``function`` for the types it is first called with."""
     function.__qualname__ += f"_{_version()}"  # part of the name under which numba caches it
     try:
-        compiled = numba.njit(nogil=True, cache=True)(function)
+        compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package nor the user's cache directory can be written: compile in every process
         return numba.njit(nogil=True)(function)
-    cache = compiled._cache
+    cache: Any = vars(compiled)["_cache"]
     cache.save_overload = partial(_save, cache.save_overload, Path(cache.cache_path, "lock"))
     return compiled
 
