@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import page
-from peers import Worker, python_of
+from peers import INSTALLED, Worker, python_of
 from rows import DOMAINS, ROWS, Ours, Row, inputs, openssl, timed, with_threads
 
 from multi_freq_ldpy import GRR, LGRR, LOSUE, LOUE, LSOUE, LSUE, OLH, OUE, SPL, SS, SUE, THE, parallel
@@ -31,12 +31,12 @@ Results = dict[str, Any]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a minute's version: k = 100 only, short cells, no functions")
-    parser.add_argument("--output", type=Path, help="directory to write to (docs, or build with --quick)")
+    parser.add_argument("--quick", action="store_true", help="a minute's version: k = 100 only, short cells, no functions, no compiling")
+    parser.add_argument("--output", type=Path, help="directory to write to (docs, or build with --quick or --only)")
     parser.add_argument("--only", default="", help="parts to run, separated by commas")
     options = parser.parse_args()
-    output = options.output or HERE.parent / ("build" if options.quick else "docs")
-    seconds, times = (0.05, 2) if options.quick else (0.4, 4)
+    output = options.output or HERE.parent / ("build" if options.quick or options.only else "docs")
+    seconds, times = (0.05, 2) if options.quick else (0.25, 3)
     peers = Peers()
     parts: dict[str, Callable[[], Any]] = {
         "batch": lambda: batch(peers, (100,) if options.quick else DOMAINS, seconds, times),
@@ -44,11 +44,13 @@ def main() -> None:
         "breakdown": lambda: breakdown((100,) if options.quick else DOMAINS, seconds / 4, times),
         "simulation": lambda: simulation(10**9, times),
         "scale": lambda: scale((10**6, 10**7) if options.quick else (10**6, 10**7, 10**8, 10**9)),
-        "first use": first_use,
     }
     if not options.quick:
+        parts["first use"] = first_use
         parts["functions"] = lambda: functions(peers, seconds / 6, 2 * times)
-    wanted = options.only.split(",") if options.only else list(parts)
+    wanted = [name.strip() for name in options.only.split(",")] if options.only else list(parts)
+    if unknown := set(wanted) - set(parts):
+        parser.error(f"--only must name parts among {', '.join(parts)}, not {', '.join(sorted(unknown))}")
     results: Results = {"machine": machine(), "date": date.today().isoformat()}
     for name in wanted:
         results[name] = parts[name]()
@@ -74,7 +76,7 @@ class Progress:
 
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total, self.started = name, total, time.perf_counter()
-        self.shown = sys.stderr.isatty()
+        self.shown, self.next = sys.stderr.isatty(), 0.0
 
     def at(self, done: int, what: str = "") -> None:
         if self.shown:
@@ -85,6 +87,9 @@ class Progress:
             )
             if done == self.total:
                 print(file=sys.stderr)
+        elif what and time.perf_counter() > self.next:
+            self.next = time.perf_counter() + 10
+            print(f"{self.name}: {done} of {self.total}, {what}", file=sys.stderr, flush=True)
 
 
 class Peers:
@@ -97,7 +102,8 @@ class Peers:
         if package not in self._workers:
             ours = package == "ours"
             python = sys.executable if ours else python_of(package)
-            self._workers[package] = Worker("multi-freq-ldpy" if ours else package, python) if python else None
+            release = "" if ours else INSTALLED[package][0].partition("==")[2]
+            self._workers[package] = Worker("multi-freq-ldpy" if ours else package, python, release) if python else None
         return self._workers[package]
 
     def close(self) -> None:
@@ -112,13 +118,15 @@ def best(contenders: dict[str, Callable[[], float]], times: int) -> dict[str, fl
     return {name: min(each[name] for each in rounds) for name in contenders}
 
 
-def peer_work(peers: Peers, package: str, what: Results | None, seconds: float) -> tuple[Callable[[], float], int] | None:
+def peer_work(
+    peers: Peers, package: str, what: Results | None, seconds: float, users: int | None = None
+) -> tuple[Callable[[], float], int] | None:
     """Return what runs a task of another package, and for how many users; None where it has no such thing."""
     worker = peers.get(package) if what else None
     if not worker:
         return None
     assert what is not None
-    return worker.run, worker.prepare(what, seconds)
+    return worker.run, worker.prepare(what, seconds, users)
 
 
 def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
@@ -259,12 +267,12 @@ def simulation(users: int, times: int) -> list[Results]:
 
 
 SCALE = """
-import resource, sys, time
+import sys, time
 import numpy as np
 from multi_freq_ldpy import GRR, OUE, Stream
 protocol, n, batch = {protocol}, {n}, 2**20
 values, stream = np.arange(batch) % 100, Stream()
-protocol.tally(protocol.randomize(values[:10]))
+protocol.tally(protocol.randomize(values))
 def batches():
     for done in range(0, n, batch):
         yield protocol.randomize(values[: n - done], rng=stream)
@@ -272,7 +280,8 @@ def batches():
 started = time.perf_counter()
 tally = protocol.tally(batches())
 assert tally.users == n
-print(time.perf_counter() - started, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+most = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(time.perf_counter() - started, int(most.split()[1]) / 1024)
 """
 
 
@@ -287,9 +296,13 @@ def scale(sizes: tuple[int, ...]) -> list[Results]:
             progress = Progress("scale", n)
             with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
                 assert process.stderr and process.stdout
-                for line in process.stderr:
-                    progress.at(int(line), f"{protocol}, {n:.0e} users")
-                seconds, megabytes = map(float, process.stdout.read().split())
+                said = ""
+                for said in process.stderr:
+                    if said.strip().isdecimal():
+                        progress.at(int(said), f"{protocol}, {n:.0e} users")
+                if len(results := process.stdout.read().split()) != 2:
+                    raise RuntimeError(f"{protocol} with {n} users ended: {said}")
+                seconds, megabytes = map(float, results)
             found.append({"protocol": protocol, "n": n, "seconds": seconds, "megabytes": megabytes})
     return found
 
@@ -298,7 +311,6 @@ COMPILE = """
 import time
 import numpy as np
 import multi_freq_ldpy as m
-from multi_freq_ldpy.kernels import jit
 protocol = {make}
 several = len(protocol.parts)
 values = np.zeros(10, np.int64) if several == 1 else np.zeros((10, several), np.int64)
@@ -368,9 +380,10 @@ def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
     for i, (stem, optimal, k, task) in enumerate(cells):
         progress.at(i, f"{stem}, k = {k}, {task}")
         what = {"stem": stem, "optimal": optimal, "k": k, "task": task}
-        contenders, users = {}, {}
-        for package in ("ours", "multi-freq-ldpy"):
-            if work := peer_work(peers, package, what, seconds):
+        contenders: dict[str, Callable[[], float]] = {}
+        users: dict[str, int] = {}
+        for package in ("multi-freq-ldpy", "ours"):  # the same number of users for both: some of the time is spent once a call
+            if work := peer_work(peers, package, what, seconds, users.get("multi-freq-ldpy")):
                 contenders[package], users[package] = work
         took = best(contenders, times)
         found.append(what | {name: each / users[name] * 1e6 for name, each in took.items()})

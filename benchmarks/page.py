@@ -30,10 +30,12 @@ def markdown(results: Results) -> str:
     machine = results["machine"]
     parts = [
         "# Benchmark\n",
-        f"Output of `make bench` of {results['date']}: {machine['cpu']}, {machine['cores']} cores, {machine['system']}, "
+        f"What `make bench` measured on {results['date']}: {machine['cpu']}, {machine['cores']} threads, {machine['system']}, "
         f"Python {machine['python']}, NumPy {machine['numpy']}, numba {machine['numba']}, OpenSSL through cryptography "
-        f"{machine['cryptography']}. Everything in one line of a table was measured in turns, the best of several; only ratios mean "
-        "something on another machine. [What the time is spent on](speed.md) is explained on a page of its own.\n",
+        f"{machine['cryptography']}. Contenders in one line of a table took turns, each has its best of several, except under Scale and "
+        "First use, which ran once; only ratios mean something on another machine. The other packages are called once a user, because that "
+        "is the interface they have, and with one thread; ours has arrays of users. [What the time is spent on](speed.md) is explained "
+        "on a page of its own.\n",
     ]
     writers = (
         ("batch", _goals),
@@ -96,7 +98,7 @@ def _limits(found: Results) -> str:
     for k, cell in found["hashing"].items():
         shares = [number(cell[name] / cell["numpy"]) for name in ("kernel", "one", "all")]
         lines.append(
-            f"- Counting OLH, k = {k}: the kernel takes {shares[0]} of the time of one NumPy comparison a report and value, "
+            f"- Counting OLH, k = {k}: the kernel takes {shares[0]} of the time of one NumPy comparison (int64) a report and value, "
             f"`tally` {shares[1]} with one thread and {shares[2]} with all."
         )
     return "\n".join(lines) + "\n"

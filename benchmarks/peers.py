@@ -35,15 +35,19 @@ def python_of(name: str) -> str | None:
 class Worker:
     """A process that times one package."""
 
-    def __init__(self, package: str, python: str) -> None:
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    def __init__(self, package: str, python: str, release: str = "") -> None:
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}  # its own packages, cached
         self._process = subprocess.Popen(
-            [python, "-W", "ignore", str(WORKER), package], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [python, "-W", "ignore", str(WORKER), package, *[release] * bool(release)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
-    def prepare(self, what: dict[str, Any], seconds: float) -> int:
-        """Set up work that takes about so many seconds; return the number of users."""
-        return int(self._ask(prepare=what, seconds=seconds)["n"])
+    def prepare(self, what: dict[str, Any], seconds: float, users: int | None = None) -> int:
+        """Set up work that takes about so many seconds, or for so many users; return the number of users."""
+        return int(self._ask(prepare=what, seconds=seconds, **({} if users is None else {"users": users}))["n"])
 
     def run(self) -> float:
         """Do the work once; return the seconds it took."""

@@ -1,7 +1,8 @@
 """Run in the environment of one package, ours or another's: time what a line of JSON names, answer with a line of JSON.
 
-``{"prepare": what, "seconds": s}`` sets up work that takes about s seconds and answers how many users that is; ``{"run": true}`` does it
-once and answers how many seconds it took. The functions of the paper have the same names in two packages, so both are called alike.
+``{"prepare": what, "seconds": s}`` sets up work that takes about s seconds (or, with "users", for so many) and answers how many users that
+is; ``{"run": true}`` does it once and answers how many seconds it took. The functions of the paper have the same names in two packages, so
+both are called alike.
 """
 
 import inspect
@@ -12,6 +13,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -26,13 +28,16 @@ MODULES = {
 
 
 def main() -> None:
+    if len(sys.argv) > 2 and (found := version(sys.argv[1])) != sys.argv[2]:
+        raise SystemExit(f"{sys.argv[1]} is {found}, not {sys.argv[2]}")
     find = pure if sys.argv[1] == "pure-ldp" else paper
     work: Callable[[], object] = int
     for line in sys.stdin:
         request = json.loads(line)
         try:
             if "prepare" in request:
-                work, n = sized(find(request["prepare"]), request["seconds"])
+                prepare = find(request["prepare"])
+                work, n = (prepare(request["users"]), request["users"]) if "users" in request else sized(prepare, request["seconds"])
                 answer: dict[str, Any] = {"n": n}
             else:
                 answer = {"seconds": timed(work)}
@@ -48,16 +53,18 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def sized(prepare: Callable[[int], Callable[[], object]], seconds: float) -> tuple[Callable[[], object], int]:
-    """Return work for as many users as take about so many seconds."""
-    n = 16
+    """Return work for as many users as take about so many seconds, or as can be prepared in three times as many."""
+    n = 64  # enough for every attribute to be sampled
     prepare(n)()  # compiles
     while True:
+        started = time.perf_counter()
         work = prepare(n)
+        prepared = time.perf_counter() - started
         took = min(timed(work) for _ in range(2))
-        if took > seconds / 10 or n >= 2**22:
+        if max(took, prepared) > seconds / 10 or n >= 2**22:
             break
         n *= 4
-    n = max(16, min(2**22, int(n * seconds / took)))
+    n = max(64, min(2**22, int(n * min(seconds / took, 3 * seconds / prepared))))
     return prepare(n), n
 
 

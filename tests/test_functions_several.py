@@ -28,6 +28,8 @@ from multi_freq_ldpy import (
 )
 from multi_freq_ldpy.long_mdim_freq_est import L_SMP_Solution, L_SPL_Solution
 from multi_freq_ldpy.mdim_freq_est import RSpFD_solution, SMP_solution, SPL_solution
+from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
+from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client
 
 SIZES = [2, 5, 3]
 TRUTH = [np.array([0.7, 0.3]), np.array([0.5, 0.3, 0.2, 0.0, 0.0]), np.array([0.2, 0.2, 0.6])]
@@ -292,3 +294,47 @@ def test_records_are_drawn_ahead_and_forgotten_after_a_fork() -> None:
         os._exit(0)
     os.waitpid(child, 0)
     assert os.read(reading, 2**16).decode() != repr(some())
+
+
+@pytest.mark.parametrize(
+    "record", [np.array([1, True], object), np.array([1, 2.0], object), np.array([1.0, 2.0]), np.array(3), np.array([[1, 2]])]
+)
+def test_records_of_the_wrong_kind_find_no_quick_way(record: Any) -> None:
+    SPL_solution.SPL_GRR_Client(np.array([1, 2]), [5, 6], 2, 1.0)
+    for client in (SPL_solution.SPL_GRR_Client, SMP_solution.SMP_GRR_Client, SMP_solution.SMP_UE_Client):
+        with pytest.raises((TypeError, ValueError), match="input_tuple"):
+            client(record, [5, 6], 2, 1.0)
+
+
+def test_parameters_changed_in_place_are_noticed() -> None:
+    sizes, k, record = [5, 6], np.array(7), np.array([4, 5])
+    SPL_solution.SPL_GRR_Client(record, sizes, 2, 1.0)
+    sizes[0] = 3
+    with pytest.raises(ValueError, match="input_tuple"):
+        SPL_solution.SPL_GRR_Client(record, sizes, 2, 1.0)
+    sizes[0] = 5
+    SPL_solution.SPL_GRR_Client(record, sizes, 2, 1.0)
+    sizes[0] = 5.0
+    with pytest.raises(TypeError, match="lst_k"):
+        SPL_solution.SPL_GRR_Client(record, sizes, 2, 1.0)
+    buckets = [3, 4]
+    L_SMP_Solution.SMP_dBitFlipPM_Client(record, [5, 6], buckets, 2, 2, 1.0)
+    buckets[0] = 3.0
+    with pytest.raises(TypeError, match="b must be"):
+        L_SMP_Solution.SMP_dBitFlipPM_Client(record, [5, 6], buckets, 2, 2, 1.0)
+    for client in (GRR_Client, UE_Client):
+        k[...] = 7
+        client(6, k, 1.0)
+        k[...] = 5
+        with pytest.raises(ValueError, match="input_data"):
+            client(6, k, 1.0)
+
+
+@pytest.mark.parametrize(
+    "reports", [[(0, 1, 2)] * 3, [()], [([0], np.zeros(3))], [(2, np.zeros(3))], [(True, np.zeros(3))], [("a", np.zeros(3))], [{0, 1}]]
+)
+def test_pairs_that_are_none(reports: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"reports\[0\]"):
+        SMP_solution.SMP_UE_Aggregator(reports, 2, 1.0)
+    with pytest.raises((TypeError, ValueError), match=r"reports"):
+        SMP_solution.SMP_GRR_Aggregator(reports, [3, 3], 2, 1.0)

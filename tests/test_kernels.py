@@ -11,7 +11,7 @@ import pytest
 import reference
 
 from multi_freq_ldpy import BLH, GRR, LSOUE, OLH, OUE, SMP, SS, SUE, DBitFlipPM, Stream, parallel, wire
-from multi_freq_ldpy.kernels import chacha, columns, hashing, records, subsets, symbols
+from multi_freq_ldpy.kernels import chacha, columns, hashing, positions, records, subsets, symbols
 from multi_freq_ldpy.randomness import Source, subkey
 
 
@@ -30,7 +30,7 @@ def test_high_halves_settle_only_what_the_low_ones_cannot_change(m: int, epsilon
     words |= set(generator.integers(0, 2**32, 200).tolist())
     out, few = np.empty(1, np.uint64), 0
     for word in words:
-        settled = symbols.by_halves(np.array([word], np.uint32), np.zeros(1, np.int64), *law, out)
+        settled = symbols.by_halves(np.array([word], np.uint32), 0, np.zeros(1, np.int64), 0, 1, *law, out)
         both = {reference.offset(word << 32 | low, t, q) % m for low in (0, 2**32 - 1)}
         assert len(both) == 1 or not settled, f"word {word} depends on its low half"
         assert not settled or out[0] in both, f"word {word}"
@@ -212,3 +212,17 @@ def test_reading_on_from_the_middle() -> None:
     heads = np.empty(chacha.HEAD * chacha.LANES, np.uint64)
     chacha.begin(np.array([5, 77, 2**63], np.uint64), chacha.keyed(key), heads)
     assert heads[chacha.HEAD : 2 * chacha.HEAD].tolist() == whole[: chacha.HEAD]
+
+
+def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
+    """What was checked is counted in place: kernels must not write, or read, where a report that another thread has changed would lead."""
+    counts = np.zeros(5, np.int64)
+    symbols.count(np.array([0, 4, 5, 255, 1], np.uint8), counts)
+    assert counts.tolist() == [1, 1, 0, 0, 1]
+    protocol = OLH(100, 1.0)
+    edges, lanes, found = protocol._counting()
+    hashing.count(np.array([7], np.uint64), np.array([2**40], np.uint64), np.uint64(protocol.prime), edges, lanes, found)
+    assert 0 <= found.sum() <= 100
+    out = np.zeros((1, 2), np.uint8)
+    positions.deposit(np.full((1, 2), 255, np.uint8), np.full((1, 1), 255, np.uint8), out)
+    assert out.tolist() == [[255, 0]]

@@ -51,7 +51,11 @@ def ranges(n: int, job: Callable[[int, int], object]) -> None:
         job(0, n)
         return
     edges = [n * i // parts for i in range(parts + 1)]
-    waiting = [_pool(parts - 1).submit(_marked, job, low, high) for low, high in pairwise(edges[1:])]
+    try:
+        waiting = [_pool(parts - 1).submit(_marked, job, low, high) for low, high in pairwise(edges[1:])]
+    except RuntimeError:  # the interpreter is shutting down, and starts nothing any more
+        job(0, n)
+        return
     try:
         _marked(job, 0, edges[1])
     finally:

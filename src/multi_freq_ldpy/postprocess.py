@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,26 @@ def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
     return norm(result)
 
 
-def ibu(matrix: NDArray[Any], observed: Vector, iterations: int, tol: float, error: str) -> Vector:
+@dataclass(frozen=True)
+class Even:
+    """A square matrix of ``size`` with one number on its diagonal and another beside it: products take as long as sums."""
+
+    size: int
+    diagonal: float
+    beside: float
+
+    __array_ufunc__ = None  # arrays leave products to it
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __matmul__(self, vector: Vector) -> Vector:
+        return np.asarray(self.beside * vector.sum() + (self.diagonal - self.beside) * vector)
+
+    __rmatmul__ = __matmul__
+
+
+def ibu(matrix: Any, observed: Vector, iterations: int, tol: float, error: str) -> Vector:
     """Iterate the Bayesian update of a distribution given what was observed through ``matrix[input, output]``."""
     estimate = np.full(len(matrix), 1 / len(matrix))
     for _ in range(iterations):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, postprocess
+from .. import _check, postprocess, randomness
 from ..channel import Channel
 from ..protocol import Protocol
 from ..randomness import Stream
@@ -40,7 +40,11 @@ class Ahead:
         _pools.add(self)
 
     def _refill(self) -> Any:
-        drawn = list(self._draw(self.protocol, max(1, min(4096, 2**15 // self.protocol.report_bytes))))
+        while True:
+            before = randomness._forks
+            drawn = list(self._draw(self.protocol, max(1, min(4096, 2**15 // self.protocol.report_bytes))))
+            if randomness._forks == before:  # else parent and child hold the same
+                break
         last = drawn.pop()
         self._drawn.extend(drawn)
         return last
@@ -50,13 +54,13 @@ _pools: weakref.WeakSet[Ahead] = weakref.WeakSet()
 
 
 def _forget() -> None:
-    """Forget, in a forked child, what the parent may use."""
+    """Forget what a forked child and its parent would both use."""
     for pool in _pools:
         pool._drawn.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(before=_forget, after_in_child=_forget)  # before, for what others do first in the child
 
 
 def cached(function: Callable[..., R]) -> Callable[..., R]:
@@ -73,6 +77,11 @@ def cached(function: Callable[..., R]) -> Callable[..., R]:
     return lookup
 
 
+def lasting(parameters: Iterable[Any]) -> bool:
+    """Tell whether parameters are of types that cannot be changed in place, so that the same object is the same value."""
+    return all(type(each) in (int, float, bool, np.int64, np.int32, np.float64, np.float32) for each in parameters)
+
+
 def latest(make: Callable[..., R]) -> Callable[..., R]:
     """Remember the result for the last parameters, up to four: they are the same objects call after call, and need not be looked up."""
     last: tuple[Any, ...] = (_nothing, _nothing, _nothing, _nothing, None)
@@ -80,7 +89,8 @@ def latest(make: Callable[..., R]) -> Callable[..., R]:
     def lookup(*parameters: Any) -> R:
         nonlocal last
         result = make(*parameters)
-        last = *parameters, *[_nothing] * (4 - len(parameters)), result
+        if lasting(parameters):
+            last = *parameters, *[_nothing] * (4 - len(parameters)), result
         return result
 
     @wraps(make)
@@ -149,10 +159,10 @@ def count_rows(k: int, reports: Any, support: Callable[[Vector], NDArray[Any]]) 
 
 def _block(rows: Any, k: int) -> NDArray[Any]:
     """Return rows as an array, of any other shape where they are not all of length k."""
-    if type(rows) is list and set(map(type, rows)) == {np.ndarray} and set(map(len, rows)) == {k}:
-        block = np.concatenate(rows)  # quicker than an array of the list
-        return block.reshape(len(rows), k) if block.ndim == 1 else np.empty(0)
     try:
+        if isinstance(rows, list | tuple) and set(map(type, rows)) == {np.ndarray} and set(map(len, rows)) == {k}:
+            block = np.concatenate(rows)  # quicker than an array of the list
+            return block.reshape(len(rows), k) if block.ndim == 1 else np.empty(0)
         return np.empty(0) if any(map(_masked, rows)) else np.asarray(rows)
     except (TypeError, ValueError):
         return np.empty(0)
@@ -189,10 +199,10 @@ def updated(tally: Tally, channel: Channel, nb_iter: Any, tol: Any, err_func: An
     """Return the iterative Bayesian update on the counts, with the channel's matrix scaled to rows that add up to 1."""
     iterations, tolerance, error = iteration(nb_iter, tol, err_func)
     k, p, q = len(tally.counts), float(channel.p), float(channel.q)
-    matrix = (np.full((k, k), q) + (p - q) * np.eye(k)) / (p + (k - 1) * q)
+    whole = p + (k - 1) * q
     total = tally.counts.sum()
     observed = tally.counts / total if total else np.full(k, 1 / k)
-    return postprocess.ibu(matrix, observed, iterations, tolerance, error)
+    return postprocess.ibu(postprocess.Even(k, p / whole, q / whole), observed, iterations, tolerance, error)
 
 
 def iteration(nb_iter: Any, tol: Any, err_func: Any) -> tuple[int, float, str]:

@@ -1,6 +1,6 @@
 """What the functions for several attributes share: one cached solution a parameter set, records drawn ahead, lists of reports."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from operator import contains, is_, itemgetter
 from typing import Any, overload
@@ -18,7 +18,7 @@ from ..solutions.rows import as_bytes
 from ..solutions.side_by_side import SideBySide
 from ..solutions.smp import SMP
 from ..tally import Tally
-from . import Ahead, Vector, cached, fresh, packed, row_length, some, value_of
+from . import Ahead, Vector, cached, fresh, lasting, packed, row_length, some, value_of
 from .forms import SYMBOL, form_of
 
 _ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
@@ -109,12 +109,19 @@ def answered(
     last = _latest.get((solution, factory))
     if last is not None and rng is None:
         given, sizes, attributes, first, further, chosen, answer = last
-        if lst_k is given and d is attributes and budget is first and lst_k == sizes and _same(budgets, further) and _same(options, chosen):
+        if (
+            lst_k is given
+            and d is attributes
+            and budget is first
+            and _same(lst_k, sizes)
+            and _same(budgets, further)
+            and _same(options, chosen)
+        ):
             return answer(input_tuple)
     drawn = solved(solution, factory, lst_k, d, budget, *budgets, **options)
     if rng is not None:
         return _seeded(drawn.protocol, input_tuple, rng)
-    if type(lst_k) is list:
+    if type(lst_k) is list and lasting((*lst_k, d, budget, *budgets)):
         _latest[solution, factory] = lst_k, list(lst_k), d, budget, budgets, options, drawn.answer
     return drawn.answer(input_tuple)
 
@@ -137,7 +144,7 @@ def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, *budgets:
         ks = _check.domain_sizes("lst_k", lst_k)
     if len(ks) != (d if type(d) is int else _check.Integer(1, 2**32)("d", d)):
         raise ValueError(f"d={_check.shown(d)} must be the number of attributes, the length of lst_k={_check.shown(lst_k)}")
-    types = tuple(map(type, (*ks, *budgets, *options.values())))
+    types = tuple(map(type, (*ks, *budgets, *options.values(), *(each for one in options.values() if type(one) is tuple for each in one))))
     return _records(solution, factory, ks, types, budgets, *options.items())
 
 
@@ -169,7 +176,7 @@ def _seeded(solution: Any, input_tuple: Any, rng: Rng) -> Any:
 
 def _record(input_tuple: Any, ks: tuple[int, ...]) -> Sequence[int]:
     """Return a user's record, checked."""
-    row = np.asarray(input_tuple).tolist() if hasattr(input_tuple, "__array__") else input_tuple
+    row = _check.plain("input_tuple", input_tuple).tolist() if hasattr(input_tuple, "__array__") else input_tuple
     if not isinstance(row, list | tuple) or len(row) != len(ks):
         raise ValueError(f"input_tuple must have d={len(ks)} values, one an attribute, not {_check.shown(input_tuple)}")
     return [value_of(value, k, f"input_tuple[{j}]") for j, (value, k) in enumerate(zip(row, ks, strict=True))]
@@ -180,9 +187,9 @@ def _records_of(ks: tuple[int, ...]) -> Callable[[Any], Sequence[int]]:
     ranges, d, array = [range(k) for k in ks], len(ks), np.ndarray
 
     def record(input_tuple: Any) -> Sequence[int]:
-        if type(input_tuple) is array:
+        if type(input_tuple) is array and input_tuple.dtype.kind in "iu" and len(input_tuple.shape) == 1:
             row: list[int] = input_tuple.tolist()
-            if len(row) == d and type(row[0]) is int and all(map(contains, ranges, row)):
+            if len(row) == d and all(map(contains, ranges, row)):
                 return row
         return _record(input_tuple, ks)
 
@@ -205,6 +212,7 @@ def _tally(solution: Any, reports: Any) -> Tally:
         entries = []
     if len(entries) != solution.d:
         _check_forms(reports, solution.d, sampled)
+        raise TypeError(f"reports must be tuples of numbers and reports, not such as {_check.shown(reports[0])}")
     for j, (each, column) in enumerate(zip(solution.protocols, entries, strict=True)):
         try:
             counted = form_of(each).tally(each, column) if len(column) else each.tally([])
@@ -231,7 +239,7 @@ def _by_attribute(reports: Any, d: int) -> list[list[Any]]:
 def _check_forms(reports: Any, d: int, sampled: bool) -> None:
     """Refuse reports that have not an entry an attribute, or are not pairs of an attribute and a report."""
     for i, report in enumerate(reports):
-        if isinstance(report, str) or not hasattr(report, "__len__") or len(report) != (2 if sampled else d):
+        if isinstance(report, str | Set | Mapping) or not hasattr(report, "__getitem__") or len(report) != (2 if sampled else d):
             wanted = "be a pair (attribute, report)" if sampled else f"have d={d} entries, one an attribute"
             raise ValueError(f"reports[{i}] must {wanted}, not {_check.shown(report)}")
         if sampled:
@@ -250,9 +258,9 @@ def domain_sizes(reports: Any, d: int, lst_k: Any, by_attribute: bool) -> tuple[
         return reports, [row_length([entry]) for entry in reports[0]]
     first: dict[Any, Any] = {}
     for i, pair in enumerate(reports):
-        if type(pair) is not tuple:
-            _check_forms(reports[i : i + 1], d, sampled=True)
-        first.setdefault(*pair)
+        if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not int or not 0 <= pair[0] < d:
+            _check_forms(reports[: i + 1], d, sampled=True)
+        first.setdefault(int(pair[0]), pair[1])
         if len(first) == d:
             break
     for j in range(d):

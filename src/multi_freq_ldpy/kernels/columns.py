@@ -60,35 +60,40 @@ def empty(planes, counters, width, counts):
                 for digit in range(4):
                     total += ((planes[digit, c] >> (shift + uint64(bit))) & uint64(1)) << uint64(digit)
                 counts[first + bit] += np.int64(total)
-    planes[:] = 0
-    counters[:] = 0
+        for digit in range(5):
+            planes[digit, c] = 0
+        for bit in range(8):
+            counters[bit, c] = 0
+
+
+@jit
+def count_bytes(flat, start, width, counts):
+    """Add up the bits from byte ``start`` on, one by one."""
+    for i in range(start, flat.size):
+        for bit in range(8):
+            counts[8 * (i % width) + bit] += (flat[i] >> bit) & 1
 
 
 @jit
 def count(reports, counts):
     """Add the number of ones in every column of ``reports`` (n, width) to ``counts`` (8·width), little bit order.
 
-    As many rows as fill whole words are a line; the lines left over are filled up with zeros.
+    As many rows as fill whole words are a line. The bytes that hold sixteens are emptied before they can overflow.
     """
     n, width = reports.shape
     line = width
     while line % 8:
         line *= 2
-    step, flat = 16 * line, reports.reshape(n * width)
-    planes, counters = np.zeros((5, line // 8), np.uint64), np.zeros((8, line // 8), np.uint64)
-    whole = flat.size // step * step
-    words = flat[:whole].view(np.uint64)
-    for i in range(whole // step):
-        add_lines(words, i * step // 8, planes, counters)
-        if i % 255 == 254:
-            empty(planes, counters, width, counts)
-    if whole < flat.size:
-        rest = np.zeros(step, np.uint8)
-        rest[: flat.size - whole] = flat[whole:]
-        if whole // step % 255 == 0:
-            empty(planes, counters, width, counts)
-        add_lines(rest.view(np.uint64), 0, planes, counters)
-    empty(planes, counters, width, counts)
+    flat = reports.reshape(n * width)
+    groups = flat.size // (16 * line)
+    if groups:
+        words = flat[: groups * 16 * line].view(np.uint64)
+        planes, counters = np.zeros((5, line // 8), np.uint64), np.zeros((8, line // 8), np.uint64)
+        for i in range(groups):
+            add_lines(words, i * 2 * line, planes, counters)
+            if i % 255 == 254 or i == groups - 1:
+                empty(planes, counters, width, counts)
+    count_bytes(flat, groups * 16 * line, width, counts)
 
 
 @jit

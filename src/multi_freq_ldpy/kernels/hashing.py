@@ -115,7 +115,8 @@ def prepare(seeds, symbols, prime, edges, lanes):
     lanes[2, :] = word(0)
     for i in range(seeds.size):
         a, shift = divide(seeds[i], prime, inverse)
-        start, stop = edges[symbols[i]], edges[symbols[i] + uint64(1)]
+        symbol = min(symbols[i], uint64(edges.size - 2))  # checked, but another thread might have changed it since
+        start, stop = edges[symbol], edges[symbol + uint64(1)]
         lanes[0, i] = word(shift - start if shift >= start else shift + prime - start)
         lanes[1, i] = word(a + uint64(1))
         lanes[2, i] = word(stop - start)

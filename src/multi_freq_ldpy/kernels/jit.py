@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache, partial
 from hashlib import blake2b
 from pathlib import Path
@@ -32,8 +32,9 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
     except RuntimeError:  # neither the package nor the user's cache directory can be written: compile in every process
         return numba.njit(nogil=True)(function)
-    cache: Any = vars(compiled)["_cache"]
-    cache.save_overload = partial(_save, cache.save_overload, Path(cache.cache_path, "lock"))
+    cache: Any = vars(compiled).get("_cache")
+    if cache is not None:  # there is none where compiling is disabled
+        cache.save_overload = partial(_save, cache.save_overload, Path(cache.cache_path, "lock"))
     return compiled
 
 
@@ -43,14 +44,13 @@ def _save(save: Callable[..., None], lock: Path, signature: Any, result: Any) ->
     Numba reads an index, writes it with one entry more, then the code. Two processes that compile for different types at once would
     give both the same file, and one might later run the code of the other. What cannot be written, to a full disk say, is not kept.
     """
-    with suppress(OSError):
+    with suppress(OSError), ExitStack() as stack:
         lock.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            with exclusive(descriptor):
-                save(signature, result)
-        finally:
-            os.close(descriptor)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        stack.callback(os.close, descriptor)
+        with suppress(OSError):  # a file system without locks
+            stack.enter_context(exclusive(descriptor))
+        save(signature, result)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,7 +27,7 @@ def deposit(masks, bits, out):
         rank = 0
         for c in range(masks.shape[1]):
             left, row = masks[i, c], uint8(0)
-            while left:
+            while left and rank < 8 * bits.shape[1]:  # there are as many bits as positions, unless another thread changes them
                 lowest = left & (~left + uint8(1))
                 if (bits[i, rank >> 3] >> uint8(rank & 7)) & uint8(1):
                     row |= lowest

@@ -18,9 +18,9 @@ HALF = 0xFFFFFFFF
 
 
 def law(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
-    """Return m, T and Q as kernels take them, and what divides by Q: d div Q is (d div 2³²)·inverse >> shift, or one more.
+    """Return m, T and Q as kernels take them, and what nearly divides by Q: (d div 2³²)·inverse >> shift is never above d div Q.
 
-    The inverse has 31 bits; it is 0 where Q is too small for that.
+    Nearly always they are equal. The inverse has 31 bits; it is 0 where Q is too small for that.
     """
     t, q = weights
     bits = q.bit_length()
@@ -45,12 +45,16 @@ def settled(high, t, q):
 
 
 @jit
-def by_halves(words, values, m, t, q, inverse, shift, out):
-    """Randomize by the high halves alone, and tell whether these settle it for all."""
+def by_halves(words, at, values, start, stop, m, t, q, inverse, shift, out):
+    """Randomize users ``start`` to ``stop`` by the high halves alone, from ``at`` on, and tell whether these settle it for all.
+
+    All words of a high half beyond T have d = word − T in a range of 2³². They have the same quotient by Q if the rest of the
+    first is below Q − 2³² + 1; a quotient that was guessed too small leaves a larger rest, and is not settled either.
+    """
     first, slack = t >> uint64(32), q - uint64(HALF)
     unsettled = False
-    for i in range(words.size):
-        word = uint64(words[i])
+    for i in range(uint64(start), uint64(stop)):
+        word = uint64(words[uint64(at) + i - uint64(start)])
         beyond = (word << uint64(32)) - t
         others = ((beyond >> uint64(32)) * (inverse & uint64(HALF)) >> shift) & uint64(HALF)
         keep = word < first
@@ -69,7 +73,7 @@ def randomize(key, first, numbers, values, m, t, q, inverse, shift, out):
         words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
         for start in range(low, high, BLOCK):
             stop = min(high, start + BLOCK)
-            if inverse and by_halves(words[start - low : stop - low], values[start:stop], m, t, q, inverse, shift, out[start:stop]):
+            if inverse and by_halves(words, start - low, values, start, stop, m, t, q, inverse, shift, out):
                 continue
             for i in range(start, stop):
                 word = uint64(words[i - low]) << uint64(32)
@@ -89,11 +93,11 @@ def below(word, k, rejected):
 
 
 @jit
-def all_below(words, m, rejected, out):
-    """Draw numbers below m as if none were rejected, and tell whether none is."""
+def all_below(words, at, start, stop, m, rejected, out):
+    """Draw numbers below m for users ``start`` to ``stop`` as if none were rejected, and tell whether none is."""
     unsettled = False
-    for i in range(words.size):
-        product = uint64(words[i]) * (m & uint64(HALF))
+    for i in range(uint64(start), uint64(stop)):
+        product = uint64(words[uint64(at) + i - uint64(start)]) * (m & uint64(HALF))
         unsettled |= product & uint64(HALF) < rejected
         out[i] = product >> uint64(32)
     return not unsettled
@@ -109,7 +113,7 @@ def uniform(key, first, numbers, m, out):
         words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
         for start in range(low, high, BLOCK):
             stop = min(high, start + BLOCK)
-            if all_below(words[start - low : stop - low], uint64(m), rejected, out[start:stop]):
+            if all_below(words, start - low, start, stop, uint64(m), rejected, out):
                 continue
             for i in range(start, stop):
                 number = below(words[i - low], m, rejected)
@@ -122,13 +126,16 @@ def uniform(key, first, numbers, m, out):
 
 @jit
 def count(symbols, counts):
-    """Add up how often each symbol occurs; neighbours go to different rows, since to add to one entry again and again takes longer."""
-    rows = 4 if counts.size <= 4096 else 1
-    several = np.zeros((rows, counts.size), np.int64)
+    """Add up how often each symbol occurs; neighbours go to different rows, since to add to one entry again and again takes longer.
+
+    Symbols were checked, but might be changed by another thread: what is too large goes to an entry of its own.
+    """
+    rows, most = 4 if counts.size <= 4096 else 1, uint64(counts.size)
+    several = np.zeros((rows, counts.size + 1), np.int64)
     for i in range(0, symbols.size - rows + 1, rows):
         for row in range(rows):
-            several[row, uint64(symbols[i + row])] += 1
+            several[row, min(uint64(symbols[i + row]), most)] += 1
     for i in range(symbols.size // rows * rows, symbols.size):
-        several[0, uint64(symbols[i])] += 1
+        several[0, min(uint64(symbols[i]), most)] += 1
     for row in range(rows):
-        counts += several[row]
+        counts += several[row, : counts.size]

@@ -7,12 +7,12 @@ array([0.2, 0.6, 0.2])
 
 from typing import Any
 
-from ..functions import Vector, normalised, some, updated
+from ..functions import Vector, lasting, normalised, some, updated
 from ..functions.forms import SYMBOL, ahead, seeded
 from ..protocols.grr import GRR
 from ..randomness import Rng
 
-_latest: tuple[Any, ...] = (None, None, None)  # the parameters of the last call, and what answers
+_latest: tuple[Any, ...] = (object(), object(), None)  # the parameters of the last call, and what answers
 
 
 def GRR_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> int:
@@ -24,7 +24,8 @@ def GRR_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> i
         if rng is not None:
             return int(seeded(drawn, SYMBOL, input_data, rng))
         answer = drawn.answer
-        _latest = k, epsilon, answer
+        if lasting((k, epsilon)):
+            _latest = k, epsilon, answer
     value: int = answer(input_data)
     return value
 
