@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="parts to run, separated by commas")
     options = parser.parse_args()
     output = options.output or HERE.parent / ("build" if options.quick or options.only else "docs")
-    seconds, times = (0.05, 2) if options.quick else (0.25, 3)
+    seconds, times = (0.05, 2) if options.quick else (0.2, 3)
     peers = Peers()
     parts: dict[str, Callable[[], Any]] = {
         "batch": lambda: batch(peers, (100,) if options.quick else DOMAINS, seconds, times),
@@ -47,16 +47,18 @@ def main() -> None:
     }
     if not options.quick:
         parts["first use"] = first_use
-        parts["functions"] = lambda: functions(peers, seconds / 6, 2 * times)
+        parts["functions"] = lambda: functions(peers, seconds / 10, 2 * times)
     wanted = [name.strip() for name in options.only.split(",")] if options.only else list(parts)
     if unknown := set(wanted) - set(parts):
         parser.error(f"--only must name parts among {', '.join(parts)}, not {', '.join(sorted(unknown))}")
-    results: Results = {"machine": machine(), "date": date.today().isoformat()}
+    kept = output / "benchmark.json"
+    results: Results = json.loads(kept.read_text()) if options.only and kept.exists() else {}
+    results |= {"machine": machine(), "date": date.today().isoformat()}
+    output.mkdir(parents=True, exist_ok=True)
     for name in wanted:
         results[name] = parts[name]()
+        kept.write_text(json.dumps(results, indent=1) + "\n")  # so that nothing is lost if a later part fails
     peers.close()
-    output.mkdir(parents=True, exist_ok=True)
-    (output / "benchmark.json").write_text(json.dumps(results, indent=1) + "\n")
     text = page.markdown(results)
     (output / "benchmark.md").write_text(text)
     if "batch" in results:
@@ -374,7 +376,7 @@ def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
     """Call the functions of the paper in both packages, as its listings do, in microseconds a call or a report."""
     found = []
     several = [*[(stem, True) for stem in STEMS], ("UE", False), ("LH", False), ("L_LH", False)]
-    cells = [(*each, k, task) for each in several for k in DOMAINS for task in ("Client", "Aggregator_MI", "Aggregator_IBU")]
+    cells = [(*each, k, task) for each in several for k in DOMAINS[:2] for task in ("Client", "Aggregator_MI", "Aggregator_IBU")]
     cells = [cell for cell in cells if cell[3] != "Aggregator_IBU" or not cell[0].startswith(("SPL", "SMP", "RSpFD", "dBit"))]
     progress = Progress("functions", len(cells))
     for i, (stem, optimal, k, task) in enumerate(cells):
@@ -383,7 +385,14 @@ def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
         contenders: dict[str, Callable[[], float]] = {}
         users: dict[str, int] = {}
         for package in ("multi-freq-ldpy", "ours"):  # the same number of users for both: some of the time is spent once a call
-            if work := peer_work(peers, package, what, seconds, users.get("multi-freq-ldpy")):
+            try:
+                work = peer_work(peers, package, what, seconds, users.get("multi-freq-ldpy"))
+            except RuntimeError as error:  # some functions of version 0.2.5 only raise
+                if package == "ours":
+                    raise
+                print(f"left out: {error}", file=sys.stderr)
+                work = None
+            if work:
                 contenders[package], users[package] = work
         took = best(contenders, times)
         found.append(what | {name: each / users[name] * 1e6 for name, each in took.items()})
