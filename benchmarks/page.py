@@ -248,13 +248,9 @@ def plot(rows: list[Results], path: Path) -> None:
         for i, name in enumerate(names):
             if PAPER in cells[name]:
                 panel.plot([cells[name]["all"], cells[name][PAPER]], [i, i], color="#dddddd", zorder=0)
-                panel.annotate(
-                    f"{cells[name][PAPER] / cells[name]['all']:,.0f}×",
-                    (cells[name][PAPER], i),
-                    (7, -3),
-                    textcoords="offset points",
-                    fontsize=7,
-                )
+                right = max(cells[name][PAPER], cells[name].get(PURE, 0.0))
+                times = f"{cells[name][PAPER] / cells[name]['all']:,.0f}×"
+                panel.annotate(times, (right, i), (7, -3), textcoords="offset points", fontsize=7)
         panel.set_title(f"k = {k}", fontsize=10)
         panel.set_xscale("log")
         panel.set_xlabel("ns a user")
