@@ -15,7 +15,7 @@ from ..randomness import Rng, Source, Stream
 from .base import Counts, Solution, losses, sampled
 from .rows import as_bytes, grouped, picked
 
-BLOCK = 2**16  # users who are numbered together: part of what a seed gives
+BLOCK = 2**15  # users who are numbered together: part of what a seed gives
 
 
 class SMP(Solution):
