@@ -50,14 +50,16 @@ def ranges(n: int, job: Callable[[int, int], object]) -> None:
     if parts < 2 or getattr(_within, "job", False):
         job(0, n)
         return
-    edges = [n * i // parts for i in range(parts + 1)]
+    own, *others = pairwise(n * i // parts for i in range(parts + 1))
+    waiting, mine = [], [own]
+    for each in others:
+        try:
+            waiting.append(_pool(parts - 1).submit(_marked, job, *each))
+        except RuntimeError:  # the interpreter is shutting down, and starts nothing any more
+            mine.append(each)
     try:
-        waiting = [_pool(parts - 1).submit(_marked, job, low, high) for low, high in pairwise(edges[1:])]
-    except RuntimeError:  # the interpreter is shutting down, and starts nothing any more
-        job(0, n)
-        return
-    try:
-        _marked(job, 0, edges[1])
+        for each in mine:
+            _marked(job, *each)
     finally:
         errors = [done.exception() for done in waiting]
     for error in errors:

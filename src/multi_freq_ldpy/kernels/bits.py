@@ -52,7 +52,10 @@ def last_byte(k: int) -> np.uint8:
 
 @jit
 def unowned(words, size, cells, found):
-    """Write the indexes of words that nobody owns into ``found``, and return how many there are."""
+    """Write the indexes of words that nobody owns into ``found``, and return how many there are.
+
+    Whole groups of SCANNED words are looked at, also beyond ``size``: ``buffers`` leaves room for that.
+    """
     last, many = uint16(cells - 1), 0
     if cells == 2**16:
         return many
@@ -85,7 +88,7 @@ def fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last,
     at = 0
     while at < many:
         lanes, start = 0, at
-        while at < many and lanes < LANES:  # words of which no byte is drawn are passed over
+        while at < many and lanes < LANES:  # words of which no byte is drawn are passed over, and the others moved together
             i, c = found[at] // np.int64(pitch), found[at] % np.int64(pitch)
             if c < np.int64(width):
                 found[start + lanes] = found[at]

@@ -2,7 +2,9 @@
 
 The block counter and the nonce of the RFC are 128 bits together; here the low half is a 64-bit block number and the high
 half a 64-bit nonce. Nonce 0 is the main stream, addressed in bytes. A draw at byte address A that its own bytes do not settle
-reads on in nonce A + 1: addresses are distinct, so no two draws ever share a byte, whatever the order they are made in.
+reads on in nonce A + 1: addresses are distinct, so no two draws ever share a byte, whatever the order they are made in. The words
+of such a draw are read one after the other by ``read_on``; where many draws begin at once, ``begin`` computes the first HEAD words of
+eight of them side by side, and ``read_on`` goes on from there.
 """
 
 from typing import Any

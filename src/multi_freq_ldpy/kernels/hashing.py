@@ -23,13 +23,13 @@ def bucket(x, seed, prime, g):
 
 
 @jit
-def seed_of(word, address, family, rejected, spare):
-    """Return a seed uniform among the ``family``, from a word, or from those read on at ``address`` where it has to be rejected."""
+def uniform(word, address, m, rejected, spare):
+    """Return a number uniform below m, from a word, or from those read on at ``address`` where it is among the 2⁶⁴ mod m ``rejected``."""
     index = 0
     while word < rejected:
         word = read_on(address, index, spare)
         index += 1
-    return word % family
+    return word % m
 
 
 @jit
@@ -42,7 +42,7 @@ def seeds(key, first, numbers, prime, out):
         high = min(out.size, low + users)
         words = buffer[read_users(key, first, numbers, low, high, 8, buffer) // 8 :]
         for i in range(low, high):
-            out[i] = seed_of(words[i - low], address_of(first, numbers, i, 8), family, rejected, spare)
+            out[i] = uniform(words[i - low], address_of(first, numbers, i, 8), family, rejected, spare)
 
 
 @jit
@@ -67,15 +67,11 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
         address = (uint64(first) + uint64(low)) * uint64(STRIDE)
         words = buffer[read(key, address, (high - low) * STRIDE, buffer) // 8 :]
         for i in range(low, high):
-            seed = seed_of(words[2 * (i - low)], address + uint64(STRIDE * (i - low)), family, rejected, spare)
+            seed = uniform(words[2 * (i - low)], address + uint64(STRIDE * (i - low)), family, rejected, spare)
             seeds[i] = seed
             word = words[2 * (i - low) + 1]
             if values[i] < 0:
-                index = 0
-                while word < uneven:
-                    word = read_on(address + uint64(STRIDE * (i - low) + 8), index, spare)
-                    index += 1
-                symbols[i] = word % g
+                symbols[i] = uniform(word, address + uint64(STRIDE * (i - low) + 8), g, uneven, spare)
             else:
                 symbol = bucket(values[i], seed, prime, g) + offset(word, t, q)
                 symbols[i] = symbol - g if symbol >= g else symbol
