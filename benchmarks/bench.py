@@ -221,7 +221,7 @@ def limits(times: int) -> Results:
         protocol = OLH(k, 1.0)
         n = 2 * 10**7 // k
         reports = protocol.randomize(np.arange(n) % k)
-        parts, counting = protocol._parts(reports), protocol._counting()
+        parts, counting = [reports[name].astype(np.uint64) for name in ("seed", "symbol")], protocol._counting()
         hashes, symbols = (
             np.random.default_rng(1).integers(protocol.g, size=(n, k)),
             np.random.default_rng(2).integers(protocol.g, size=(n, 1)),

@@ -295,8 +295,8 @@ def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
-    """Number the users who sampled an attribute from the first of the 32768 in which they are."""
-    first = user - user % 32768
+    """Number the users who sampled an attribute from the first of the 65536 in which they are."""
+    first = user - user % 65536
     sampled = [uniform(part(key, "attribute"), u, solution.d) for u in range(first, user + 1)]
     j = sampled[-1]
     report = randomize(solution.protocols[j], part(key, str(j)), first + sampled[:-1].count(j), record[j])

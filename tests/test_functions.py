@@ -295,10 +295,14 @@ def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any,
             ibu(reports[:10], k, *epsilon, **options, **option)
 
 
+@pytest.mark.parametrize("k", [4, 6])
 @pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), DRAWN_AHEAD)
-def test_drawn_ahead_reports_follow_the_law(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any) -> None:
-    """Reports drawn for value 0 and turned into reports about another value have that value's law (6 deviations a report)."""
-    k, epsilon, value, n = 4, budgets(cls, 1.0), 2, 40_000
+def test_drawn_ahead_reports_follow_the_law(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any, k: int) -> None:
+    """Reports drawn for value 0 and turned into reports about another value have that value's law (6 deviations a report).
+
+    Sets of SS have one value where k = 4, and two where k = 6.
+    """
+    epsilon, value, n = budgets(cls, 1.0), 2, 40_000
     protocol = cls(k, *epsilon)
     reports = [client(value, k, *epsilon, **options) for _ in range(n)]
     if cls is SHE:
@@ -323,6 +327,20 @@ def test_drawn_ahead_reports_follow_the_law(client: Any, options: dict[str, Any]
     for report, chance in law.items():
         mean = float(chance) * n
         assert abs(seen.get(report, 0) - mean) < 6 * mean**0.5 + 3
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0])
+def test_sets_of_many_values(epsilon: float) -> None:
+    """With more values than there are tables of exchanges for; 6 deviations."""
+    k, value, n = 300, 299, 3000
+    protocol = SS(k, epsilon)
+    sets = np.array([SS_functions.SS_Client(value, k, epsilon) for _ in range(n)])
+    assert sets.shape == (n, protocol.omega)
+    assert (np.diff(sets, axis=1) > 0).all(), "values are different, and in ascending order"
+    p = protocol.channel.p
+    assert abs((sets == value).any(axis=1).mean() - p) < 6 * (p * (1 - p) / n) ** 0.5
+    zero = (sets == 0).any(axis=1).mean()
+    assert abs(zero - protocol.channel.q) < 6 * (protocol.channel.q / n) ** 0.5
 
 
 def test_what_clients_return() -> None:

@@ -24,6 +24,7 @@ from multi_freq_ldpy import (
     SUE,
     DBitFlipPM,
     Stream,
+    Tally,
     best,
 )
 from multi_freq_ldpy.long_mdim_freq_est import L_SMP_Solution, L_SPL_Solution
@@ -338,3 +339,27 @@ def test_pairs_that_are_none(reports: Any) -> None:
         SMP_solution.SMP_UE_Aggregator(reports, 2, 1.0)
     with pytest.raises((TypeError, ValueError), match=r"reports"):
         SMP_solution.SMP_GRR_Aggregator(reports, [3, 3], 2, 1.0)
+
+
+@pytest.mark.parametrize("sizes", [[4, 4], [4, 5]])
+def test_sampled_rows_of_one_length_and_of_several(sizes: list[int]) -> None:
+    """Rows of one length are counted in the order they come in: the result is the same, and so is what is refused."""
+    values = np.random.default_rng(3).integers(4, size=(3000, 2))
+    reports = [SMP_solution.SMP_UE_Client(record, sizes, 2, 1.0) for record in values]
+    protocols, found = SMP(OUE, sizes, 1.0).protocols, SMP_solution.SMP_UE_Aggregator(reports, 2, 1.0)
+    own = [np.array([row for attribute, row in reports if attribute == j]) for j in (0, 1)]
+    for j, rows in enumerate(own):
+        counted = Tally(protocols[j], rows.sum(axis=0).astype(int), len(rows))
+        assert np.allclose(found[j], protocols[j].estimate(counted).norm())
+    one = np.ones(sizes[1])
+    for wrong, message in (
+        ((1, one * 2), "attribute 1: reports must be rows of 0 and 1"),
+        ((1, one[:-1]), r"attribute 1: reports\[\d+\] must be a row"),
+        ((2, one), r"attribute of reports\[3000\]"),
+        ((True, one), r"attribute of reports\[3000\]"),
+        ((np.float64(1), one), r"attribute of reports\[3000\]"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            SMP_solution.SMP_UE_Aggregator([*reports, wrong], 2, 1.0)
+    mixed = [*reports, (np.int64(1), one)]
+    assert len(SMP_solution.SMP_UE_Aggregator(mixed, 2, 1.0)) == 2

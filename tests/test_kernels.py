@@ -13,6 +13,8 @@ import reference
 from multi_freq_ldpy import BLH, GRR, LSOUE, OLH, OUE, SMP, SS, SUE, DBitFlipPM, Stream, parallel, wire
 from multi_freq_ldpy.kernels import chacha, columns, hashing, positions, records, subsets, symbols
 from multi_freq_ldpy.randomness import Source, subkey
+from multi_freq_ldpy.solutions import smp
+from multi_freq_ldpy.solutions.rows import grouped
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0, 40.0])
@@ -226,3 +228,29 @@ def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
     out = np.zeros((1, 2), np.uint8)
     positions.deposit(np.full((1, 2), 255, np.uint8), np.full((1, 1), 255, np.uint8), out)
     assert out.tolist() == [[255, 0]]
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 7, 1000])
+def test_users_by_group(size: int) -> None:
+    """Groups list their users in ascending order; numbers that are too large belong to the last group."""
+    for groups, dtype in ((1, np.int64), (3, np.uint8), (4, np.int64), (300, np.uint16)):
+        which = np.random.default_rng(size).integers(groups + 2, size=size).astype(dtype)
+        taken = np.minimum(which, groups - 1)
+        for each in (which, np.repeat(which, 2)[::2]):
+            assert [found.tolist() for found in grouped(each, groups)] == [np.flatnonzero(taken == j).tolist() for j in range(groups)]
+
+
+def test_sampled_reports_beyond_a_block() -> None:
+    """Reports are taken apart block by block; counts are those of the contributions, and what is wrong is found in any block."""
+    solution = SMP([GRR, OUE, lambda k, epsilon: DBitFlipPM(k, epsilon, d_bits=2)], [5, 9, 6], 1.0)
+    n = smp.BLOCK + 3000
+    reports = solution.randomize(np.column_stack([np.arange(n) % k for k in solution.ks]), rng=1)
+    tally, parts = solution.tally(reports), np.array_split(reports, 3)
+    assert tally == solution.tally(parts[0]) + solution.tally(parts[1]) + solution.tally(parts[2])
+    assert tally.counts.tolist() == sum(solution.contributions(part).sum(axis=0) for part in parts).tolist()  # type: ignore[union-attr]
+    assert (solution.contributions(reports)[-3000:] == solution.contributions(reports[-3000:])).all()
+    for change in (("attribute", 3), ("payload", 255)):
+        wrong = reports.copy()
+        wrong[change[0]][n - 5] = change[1]
+        with pytest.raises(ValueError, match=rf"reports\[{n - 5}\]"):
+            solution.tally(wrong)

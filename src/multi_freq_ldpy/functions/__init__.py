@@ -22,6 +22,7 @@ from ..tally import Tally
 R = TypeVar("R")
 _nothing = object()
 Vector = NDArray[np.float64]
+_ALL = np.empty(0, np.int64)
 
 
 class Ahead:
@@ -144,25 +145,25 @@ def tally_rows(protocol: Protocol, reports: Any, support: Callable[[Vector], NDA
 
 
 def count_rows(k: int, reports: Any, support: Callable[[Vector], NDArray[Any]]) -> NDArray[np.int64]:
-    """Count rows of length k, given what a block of rows supports, added up."""
-    counts = np.zeros(k, np.int64)
-    step = max(1, 2**16 // k)
+    """Count rows of length k, given what a block of rows supports, added up; blocks come in order."""
+    counts: Any = 0
+    step = max(1, min(len(reports), 2**17 // k))
+    buffer = np.empty(step * k)  # the same for every block: new memory would take longer than all else
     for i in range(0, len(reports), step):
         part = reports[i : i + step]
-        block = _block(part, k)
+        block = _block(part, k, buffer[: len(part) * k])
         if block.ndim != 2 or block.shape[1] != k or block.dtype.kind not in "iufb":
             bad = next((j for j, row in enumerate(part) if _check.shape(row) != (k,) or _masked(row)), 0)
             raise ValueError(f"reports[{i + bad}] must be a row of k={k} numbers, not {_check.shown(part[bad])}")
-        counts += support(block.astype(np.float64, copy=False))
-    return counts
+        counts = counts + support(block.astype(np.float64, copy=False))
+    return np.asarray(counts)
 
 
-def _block(rows: Any, k: int) -> NDArray[Any]:
-    """Return rows as an array, of any other shape where they are not all of length k."""
+def _block(rows: Any, k: int, buffer: Vector) -> NDArray[Any]:
+    """Return rows as an array, that of the buffer where possible, and of any other shape where they are not all of length k."""
     try:
         if isinstance(rows, list | tuple) and set(map(type, rows)) == {np.ndarray} and set(map(len, rows)) == {k}:
-            block = np.concatenate(rows)  # quicker than an array of the list
-            return block.reshape(len(rows), k) if block.ndim == 1 else np.empty(0)
+            return np.concatenate(rows, out=buffer).reshape(len(rows), k)  # quicker than an array of the list
         return np.empty(0) if any(map(_masked, rows)) else np.asarray(rows)
     except (TypeError, ValueError):
         return np.empty(0)
@@ -182,10 +183,15 @@ def row_length(reports: Any) -> int:
 
 def zeros_and_ones(block: Vector) -> NDArray[np.int64]:
     """Add up rows of 0 and 1."""
+    return zeros_and_ones_of(1, _ALL, block).reshape(-1)
+
+
+def zeros_and_ones_of(groups: int, which: NDArray[np.int64], block: Vector) -> NDArray[np.int64]:
+    """Add up rows of 0 and 1 by group."""
     from ..kernels import columns
 
-    sums = np.zeros(block.shape[1])
-    if not columns.add_rows(np.ascontiguousarray(block), sums):
+    sums = np.zeros((groups, block.shape[1]))
+    if not columns.add_rows(np.ascontiguousarray(block), which, sums):
         raise ValueError(f"reports must be rows of 0 and 1, not {_check.shown(block[(block != 1) & (block != 0)][0])}")
     return sums.astype(np.int64)
 

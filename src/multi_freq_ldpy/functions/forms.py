@@ -39,7 +39,7 @@ class Form:
 def ahead(factory: Callable[..., Protocol], form: Form, *parameters: Any) -> Ahead:
     """Return the reports drawn ahead for a protocol with these parameters."""
     protocol = factory(*parameters)
-    turn, k, int64 = form.turning(protocol), protocol.k, np.int64
+    turn, k, int64, symbols = form.turning(protocol), protocol.k, np.int64, form is SYMBOL
 
     def answering(pop: Callable[[], Any], refill: Callable[[], Any]) -> Callable[[Any], Any]:
         def answer(input_data: Any) -> Any:
@@ -50,7 +50,7 @@ def ahead(factory: Callable[..., Protocol], form: Form, *parameters: Any) -> Ahe
                 entry = pop()
             except IndexError:
                 entry = refill()
-            return turn(entry, value)
+            return (value + entry) % k if symbols else turn(entry, value)  # the same, without a call
 
         return answer
 
@@ -150,22 +150,27 @@ def _pair_tally(protocol: Hashing, reports: Any) -> Tally:
     return protocol.tally(result)
 
 
+def _single(protocol: SS) -> bool:
+    """Tell whether reports are single values out of a few, which are drawn as such."""
+    return protocol.omega == 1 and protocol.k <= FEW
+
+
 def _sets(protocol: SS, reports: Any) -> Sequence[Any]:
-    return list(np.nonzero(unpack(reports, protocol.k))[1].reshape(len(reports), protocol.omega))
+    """Return sets as rows, True for the values in them."""
+    rows = unpack(reports, protocol.k).view(np.bool_)
+    return rows.argmax(axis=1).tolist() if _single(protocol) else list(rows)
 
 
 def _turning_sets(protocol: SS) -> Callable[[Any, int], Any]:
-    if protocol.k <= FEW:
-        orders, one = _orders(protocol.k), protocol.omega == 1
-
-        def turn(drawn: Any, value: int) -> Any:
-            chosen = orders[value][drawn]
-            if not one:
-                chosen.sort()
-            return chosen
-
-        return turn
-    return lambda drawn, value: np.sort(np.where(drawn == value, 0, np.where(drawn == 0, value, drawn)))
+    k = protocol.k
+    if _single(protocol):
+        values = list(np.arange(k)[:, np.newaxis])
+        return lambda drawn, value: values[(value + drawn) % k].copy()
+    if k <= FEW:
+        orders = _orders(k)
+        return lambda drawn, value: drawn[orders[value]].nonzero()[0]
+    exchange = exchanging(k)
+    return lambda drawn, value: exchange(drawn, value).nonzero()[0]
 
 
 def _set_tally(protocol: SS, reports: Any) -> Tally:
@@ -186,6 +191,9 @@ def _bucket_rows(protocol: DBitFlipPM, reports: Any) -> Sequence[Any]:
 
 def _turning_buckets(protocol: DBitFlipPM) -> Callable[[Any, int], Any]:
     k, b, exchange = protocol.k, protocol.b, exchanging(protocol.b)
+    if k <= FEW:
+        orders = [_orders(b)[value * b // k] for value in range(k)]
+        return lambda drawn, value: drawn[orders[value]]
     return lambda drawn, value: exchange(drawn, value * b // k)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
-from operator import contains, is_, itemgetter
+from operator import add, call, contains, itemgetter, mod
 from typing import Any, overload
 
 import numpy as np
@@ -18,13 +18,13 @@ from ..solutions.rows import as_bytes
 from ..solutions.side_by_side import SideBySide
 from ..solutions.smp import SMP
 from ..tally import Tally
-from . import Ahead, Vector, cached, fresh, lasting, packed, row_length, some, value_of
-from .forms import SYMBOL, form_of
+from . import Ahead, Vector, cached, count_rows, fresh, lasting, packed, row_length, some, value_of, zeros_and_ones_of
+from .forms import ROW, SYMBOL, form_of
 
 _ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
 
 
-_latest: dict[Any, tuple[Any, ...]] = {}  # by solution and factory: the last parameters, and what answers
+_latest: dict[Any, tuple[Any, ...]] = {}  # by solution, factory and fakes: the last parameters, and what answers
 
 
 def ue(optimal: bool) -> Any:
@@ -66,8 +66,8 @@ def _answers(solution: Any, pop: Callable[[], Any], refill: Callable[[], Any]) -
         except IndexError:
             entries = refill()
         if symbols:  # the same without a call an attribute
-            return [(value + entry) % k for value, entry, k in zip(record, entries, ks)]
-        return [turn(entry, value) for turn, entry, value in zip(turns, entries, record)]
+            return list(map(mod, map(add, record, entries), ks))
+        return list(map(call, turns, entries, record))
 
     return answer
 
@@ -100,41 +100,51 @@ def answered(solution: type[SideBySide], factory: Any, input_tuple: Any, rng: Rn
 
 
 def answered(
-    solution: type[Solution], factory: Any, input_tuple: Any, rng: Rng, lst_k: Any, d: int, budget: float, *budgets: float, **options: Any
+    solution: type[Solution],
+    factory: Any,
+    input_tuple: Any,
+    rng: Rng,
+    lst_k: Any,
+    d: int,
+    budget: float,
+    second: float | None = None,
+    *,
+    fake: str | None = None,
+    lst_b: Any = None,
+    d_bits: int | None = None,
 ) -> Any:
     """Return what one user sends: an entry an attribute, or under SMP the sampled attribute and its report.
 
     Call after call the parameters are the same objects, and need not be looked up; lists might have been changed in between.
     """
-    last = _latest.get((solution, factory))
+    last = _latest.get((solution, factory, fake))
     if last is not None and rng is None:
-        given, sizes, attributes, first, further, chosen, answer = last
+        ks, attributes, first, further, bs, bits, sizes, whole, buckets, answer = last
         if (
-            lst_k is given
+            lst_k is ks
             and d is attributes
             and budget is first
-            and _same(lst_k, sizes)
-            and _same(budgets, further)
-            and _same(options, chosen)
+            and second is further
+            and lst_b is bs
+            and d_bits is bits
+            and lst_k == sizes
+            and type(sum(lst_k)) is whole  # equal numbers that are no integers change the type of the sum
+            and (lst_b is None or (lst_b == buckets and type(sum(lst_b)) is whole))
         ):
             return answer(input_tuple)
-    drawn = solved(solution, factory, lst_k, d, budget, *budgets, **options)
+    budgets = (budget,) if second is None else (budget, second)
+    options: dict[str, Any] = {} if fake is None else {"fake": fake}
+    if lst_b is not None:
+        options |= {"b": tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b), "d_bits": d_bits}
+    drawn = solved(solution, factory, lst_k, d, *budgets, **options)
     if rng is not None:
         return _seeded(drawn.protocol, input_tuple, rng)
-    if type(lst_k) is list and lasting((*lst_k, d, budget, *budgets)):
-        _latest[solution, factory] = lst_k, list(lst_k), d, budget, budgets, options, drawn.answer
+    lists = [each for each in (lst_k, lst_b) if each is not None]
+    scalars = (d, *budgets) if d_bits is None else (d, *budgets, d_bits)
+    if all(type(each) is list and lasting(each) for each in lists) and lasting(scalars) and len({type(sum(each)) for each in lists}) == 1:
+        kept = list(lst_k), type(sum(lst_k)), list(lst_b or [])
+        _latest[solution, factory, fake] = lst_k, d, budget, second, lst_b, d_bits, *kept, drawn.answer
     return drawn.answer(input_tuple)
-
-
-def _same(now: Any, then: Any) -> bool:
-    """Tell whether parameters are the same objects, those within tuples too."""
-    if not now or not then:
-        return not now and not then
-    if len(now) != len(then):
-        return False
-    if type(now) is dict:
-        return all(_same(now[name], then[name]) if type(now[name]) is tuple else now[name] is then[name] for name in now)
-    return all(map(is_, now, then))
 
 
 def solved(solution: type[Solution], factory: Any, lst_k: Any, d: int, *budgets: float, **options: Any) -> Ahead:
@@ -157,9 +167,9 @@ def _unpacked(solution: Any, reports: Any) -> list[Any]:
     """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute, entry)."""
     if isinstance(solution, SMP):
         result: list[Any] = [None] * len(reports)
-        for j, users, column in solution._by_attribute(reports):
+        for j, block, users, column in solution._by_attribute(reports):
             each = solution.protocols[j]
-            for i, entry in zip(users.tolist(), form_of(each).unpack(each, column), strict=True):
+            for i, entry in zip((users + block.start).tolist(), form_of(each).unpack(each, column), strict=True):
                 result[i] = (j, entry)
         return result
     rows = as_bytes(reports, solution.report_bytes)
@@ -184,12 +194,13 @@ def _record(input_tuple: Any, ks: tuple[int, ...]) -> Sequence[int]:
 
 def _records_of(ks: tuple[int, ...]) -> Callable[[Any], Sequence[int]]:
     """Return what checks a user's record: quickly where it is a row of an array of integers, as in the paper."""
-    ranges, d, array = [range(k) for k in ks], len(ks), np.ndarray
+    ranges, d, array, int64 = [range(k) for k in ks], len(ks), np.ndarray, np.dtype(np.int64)
+    common = frozenset(range(min(*ks, 1024)))
 
     def record(input_tuple: Any) -> Sequence[int]:
-        if type(input_tuple) is array and input_tuple.dtype.kind in "iu" and len(input_tuple.shape) == 1:
+        if type(input_tuple) is array and input_tuple.dtype is int64 and input_tuple.ndim == 1:
             row: list[int] = input_tuple.tolist()
-            if len(row) == d and all(map(contains, ranges, row)):
+            if len(row) == d and (common.issuperset(row) or all(map(contains, ranges, row))):
                 return row
         return _record(input_tuple, ks)
 
@@ -206,6 +217,8 @@ def aggregated(drawn: Ahead, reports: Any) -> list[Vector]:
 def _tally(solution: Any, reports: Any) -> Tally:
     """Count reports as clients return them."""
     sampled, counts, answers = isinstance(solution, SMP), [], []
+    if sampled and (quickly := _sampled_rows(solution, reports)):
+        return quickly
     try:
         entries = _by_attribute(reports, solution.d) if sampled else list(zip(*reports, strict=True))
     except (ValueError, TypeError, KeyError, IndexError):
@@ -223,6 +236,29 @@ def _tally(solution: Any, reports: Any) -> Tally:
         answers.append(counted.n)
     n = solution._joined(answers) if sampled or any(map(np.ndim, answers)) else len(reports)
     return Tally(solution, np.concatenate(counts), n, len(reports))
+
+
+def _sampled_rows(solution: SMP, reports: Any) -> Tally | None:
+    """Count pairs (attribute, row) where rows are of one length, in the order in which they lie in memory; None where it is not so."""
+    d, k = solution.d, solution.ks[0]
+    if set(solution.ks) != {k} or any(form_of(each) is not ROW for each in solution.protocols):
+        return None
+    try:
+        attributes, rows = zip(*reports, strict=True)
+        which = np.array(attributes)
+        if set(map(type, attributes)) != {int} or which.dtype != np.int64 or which.min() < 0 or which.max() >= d:
+            return None
+        at = 0
+
+        def ones(block: Vector) -> Any:
+            nonlocal at
+            at += len(block)
+            return zeros_and_ones_of(d, which[at - len(block) : at], block)
+
+        counts = count_rows(k, rows, ones)
+    except (ValueError, TypeError):
+        return None
+    return Tally(solution, counts.reshape(-1), solution._joined(np.bincount(which, minlength=d).tolist()), len(reports))
 
 
 def _by_attribute(reports: Any, d: int) -> list[list[Any]]:

@@ -107,11 +107,15 @@ def sizes(rows, out):
 
 
 @jit
-def add_rows(rows, sums):
-    """Add up rows of zeros and ones given as floats, and tell whether they are nothing else."""
+def add_rows(rows, which, sums):
+    """Add each of the rows, zeros and ones given as floats, to the row of ``sums`` it belongs to, and tell whether they are nothing else.
+
+    ``which`` says to which; if it is empty, all belong to the first.
+    """
     wrong = False
     for i in range(rows.shape[0]):
+        j = uint64(which[i]) if which.size else uint64(0)
         for c in range(uint64(rows.shape[1])):
             wrong |= (rows[i, c] != 0.0) & (rows[i, c] != 1.0)
-            sums[c] += rows[i, c]
+            sums[j, c] += rows[i, c]
     return not wrong

@@ -13,6 +13,7 @@ from .symbols import offset
 
 STRIDE = 16  # bytes a user owns: a word for the seed, a word for the symbol
 LANES = 128  # reports counted side by side
+SOME = 8 * LANES  # reports drawn or read at a time: they stay in the first cache
 
 
 @jit
@@ -78,13 +79,25 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
 
 
 @jit
-def unpack(rows, size, seeds, symbols):
-    """Read reports from their bytes: the seed, of ``size`` bytes, then the symbol, little endian."""
-    for column, first, stop in ((seeds, 0, size), (symbols, size, rows.shape[1])):
-        column[:] = uint64(0)
-        for c in range(first, stop):
-            for i in range(rows.shape[0]):
-                column[i] |= uint64(rows[i, c]) << uint64(8 * (c - first))
+def unpack(rows, seeds, symbols):
+    """Copy the bytes of reports: the seed's, then the symbol's, as many as the types have to which they are written."""
+    first = uint64(0)
+    for field, size in ((seeds.view(np.uint8), uint64(seeds.itemsize)), (symbols.view(np.uint8), uint64(symbols.itemsize))):
+        for c in range(size):
+            for i in range(uint64(rows.shape[0])):
+                field[i * size + c] = rows[i, first + c]
+        first += size
+
+
+@jit
+def refused(rows, seeds, symbols, prime, g, out):
+    """Mark reports with a seed or a symbol that does not exist; they are read into ``seeds`` and ``symbols``, some at a time."""
+    family = prime * (prime - uint64(1))
+    for low in range(0, rows.shape[0], seeds.size):
+        part = rows[low : low + seeds.size]
+        unpack(part, seeds, symbols)
+        for i in range(uint64(part.shape[0])):
+            out[uint64(low) + i] = (uint64(seeds[i]) >= family) | (uint64(symbols[i]) >= g)
 
 
 @jit
@@ -110,8 +123,8 @@ def prepare(seeds, symbols, prime, edges, lanes):
     inverse = 1.0 / float64(prime)
     lanes[2, :] = word(0)
     for i in range(seeds.size):
-        a, shift = divide(seeds[i], prime, inverse)
-        symbol = min(symbols[i], uint64(edges.size - 2))  # checked, but another thread might have changed it since
+        a, shift = divide(uint64(seeds[i]), prime, inverse)
+        symbol = min(uint64(symbols[i]), uint64(edges.size - 2))  # checked, but another thread might have changed it since
         start, stop = edges[symbol], edges[symbol + uint64(1)]
         lanes[0, i] = word(shift - start if shift >= start else shift + prime - start)
         lanes[1, i] = word(a + uint64(1))
@@ -148,7 +161,7 @@ def sweep(lanes, prime, counts):
 
 @jit
 def count(seeds, symbols, prime, edges, lanes, counts):
-    """Add to ``counts`` (a multiple of four) how many reports support each value.
+    """Add to ``counts`` (a multiple of four) how many reports support each value; seeds and symbols are unsigned integers of any type.
 
     ``edges`` are the starts of the windows, and P; ``lanes`` is scratch space, (3, LANES) of an unsigned type that holds 2·P: all
     arithmetic of the sweep is done in that type.
@@ -159,10 +172,19 @@ def count(seeds, symbols, prime, edges, lanes, counts):
 
 
 @jit
+def count_reports(rows, seeds, symbols, prime, edges, lanes, counts):
+    """The same for reports as bytes, which are read into ``seeds`` and ``symbols``, some at a time."""
+    for low in range(0, rows.shape[0], seeds.size):
+        part = rows[low : low + seeds.size]
+        unpack(part, seeds, symbols)
+        count(seeds[: part.shape[0]], symbols[: part.shape[0]], prime, edges, lanes, counts)
+
+
+@jit
 def draw_and_count(key, first, values, prime, g, t, q, edges, lanes, counts):
     """Add up the values that the reports which ``randomize`` would write support, a few reports at a time."""
-    seeds, symbols = np.empty(8 * LANES, np.uint64), np.empty(8 * LANES, np.uint64)
-    for low in range(0, values.size, seeds.size):
-        part = values[low : low + seeds.size]
+    seeds, symbols = np.empty(SOME, np.uint64), np.empty(SOME, np.uint64)
+    for low in range(0, values.size, SOME):
+        part = values[low : low + SOME]
         randomize(key, first + low, part, prime, g, t, q, seeds, symbols)
         count(seeds[: part.size], symbols[: part.size], prime, edges, lanes, counts)

@@ -3,25 +3,45 @@
 Users are listed in ``order``, or all of them if that is empty. Short fields are copied byte by byte for all users, long ones user by user.
 """
 
+import numpy as np
 from numba import uint64
 
 from .jit import jit
 
 SHORT = 8
+PARTS = 4
 
 
 @jit
 def group(which, order, edges):
-    """List the users by group: those of group j, in ascending order, are ``order[edges[j] : edges[j + 1]]``."""
-    edges[:] = 0
-    for i in range(which.size):
-        edges[which[i] + 1] += 1
-    for j in range(1, edges.size):
-        edges[j] += edges[j - 1]
-    places = edges.copy()
-    for i in range(which.size):
-        order[places[which[i]]] = i
-        places[which[i]] += 1
+    """List the users by group: those of group j, in ascending order, are ``order[edges[j] : edges[j + 1]]``.
+
+    A number beyond the last group is taken for the last. Parts of the users are counted side by side, since to add to one entry again and
+    again takes longer. Another thread might change the numbers, so they are read once.
+    """
+    groups, n, last = edges.size - 1, uint64(which.size), uint64(PARTS - 1)
+    part = n // uint64(PARTS)
+    kept, places = np.empty(which.size, np.uint32), np.zeros((PARTS, groups), np.int64)
+    for i in range(part):
+        for p in range(uint64(PARTS)):
+            kept[p * part + i] = min(uint64(which[p * part + i]), uint64(groups - 1))
+            places[p, kept[p * part + i]] += 1
+    for i in range(PARTS * part, n):
+        kept[i] = min(uint64(which[i]), uint64(groups - 1))
+        places[last, kept[i]] += 1
+    total = 0
+    for j in range(groups):
+        edges[j] = total
+        for p in range(PARTS):
+            places[p, j], total = total, total + places[p, j]
+    edges[groups] = total
+    for i in range(part):
+        for p in range(uint64(PARTS)):
+            order[uint64(places[p, kept[p * part + i]])] = p * part + i
+            places[p, kept[p * part + i]] += 1
+    for i in range(PARTS * part, n):
+        order[uint64(places[last, kept[i]])] = i
+        places[last, kept[i]] += 1
 
 
 @jit

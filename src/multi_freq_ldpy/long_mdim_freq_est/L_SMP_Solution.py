@@ -107,8 +107,7 @@ def SMP_dBitFlipPM_Client(
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    b = tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b)
-    return answered(SMP, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, b=b, d_bits=d_bits)
+    return answered(SMP, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, lst_b=lst_b, d_bits=d_bits)
 
 
 def SMP_dBitFlipPM_Aggregator_MI(reports_ue_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float) -> list[Vector]:

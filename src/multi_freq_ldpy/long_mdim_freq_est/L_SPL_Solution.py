@@ -105,8 +105,7 @@ def SPL_dBitFlipPM_Client(input_tuple: Any, lst_k: Any, lst_b: Any, d_bits: int,
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    b = tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b)
-    return answered(SPL, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, b=b, d_bits=d_bits)
+    return answered(SPL, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, lst_b=lst_b, d_bits=d_bits)
 
 
 def SPL_dBitFlipPM_Aggregator_MI(reports_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float) -> list[Vector]:

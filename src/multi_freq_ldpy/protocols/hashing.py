@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .. import _check, exact
 from ..channel import Channel
 from ..fakes import Fake
-from ..mechanism import BATCH, readonly
+from ..mechanism import readonly
 from ..protocol import Exact, OneShot
 from ..randomness import Source
 from .grr import symbol_dtype
@@ -150,18 +150,19 @@ class Hashing(Exact):
         symbols = np.arange(self.g + 1, dtype=np.uint64)
         return (symbols * np.uint64(self.prime) + np.uint64(self.g - 1)) // np.uint64(self.g)
 
-    def _parts(self, reports: NDArray[Any]) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return seeds and symbols."""
+    def _reading(self, reports: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]:
+        """Return reports as rows of bytes, and space for some of their seeds and symbols."""
         from ..kernels import hashing
 
-        seeds, symbols = np.empty(len(reports), np.uint64), np.empty(len(reports), np.uint64)
-        rows = readonly(reports).view(np.uint8).reshape(len(reports), self.report_bytes)
-        hashing.unpack(rows, self.report_dtype["seed"].itemsize, seeds, symbols)
-        return seeds, symbols
+        seed, symbol = (np.empty(hashing.SOME, self.report_dtype[name]) for name in ("seed", "symbol"))
+        return readonly(reports).view(np.uint8).reshape(len(reports), self.report_bytes), seed, symbol
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        seeds, symbols = self._parts(reports)
-        return np.asarray((seeds >= np.uint64(self.prime * (self.prime - 1))) | (symbols >= np.uint64(self.g)))
+        from ..kernels import hashing
+
+        refused = np.empty(len(reports), np.bool_)
+        hashing.refused(*self._reading(reports), np.uint64(self.prime), np.uint64(self.g), refused)
+        return refused
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return 1 for the values that hash to the reported symbol and 0 for the others, shape (n, k)."""
@@ -174,8 +175,7 @@ class Hashing(Exact):
         from ..kernels import hashing
 
         edges, lanes, counts = self._counting()
-        for low in range(0, len(reports), BATCH):
-            hashing.count(*self._parts(reports[low : low + BATCH]), np.uint64(self.prime), edges, lanes, counts)
+        hashing.count_reports(*self._reading(reports), np.uint64(self.prime), edges, lanes, counts)
         return counts[: self.k]
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:

@@ -11,8 +11,8 @@ from ..mechanism import readonly
 EVERYBODY: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-def grouped(which: NDArray[np.int64], groups: int) -> list[NDArray[np.int64]]:
-    """Return the indexes of each group, in ascending order."""
+def grouped(which: NDArray[Any], groups: int) -> list[NDArray[np.int64]]:
+    """Return the indexes of each group, in ascending order; numbers beyond the last group are taken for the last."""
     from ..kernels import records
 
     order, edges = np.empty(len(which), np.int64), np.empty(groups + 1, np.int64)

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _check
+from ..mechanism import readonly
 from ..privacy import Privacy
 from ..protocols.grr import symbol_dtype
 from ..randomness import Rng, Source, Stream
 from .base import Counts, Solution, losses, sampled
 from .rows import as_bytes, grouped, picked
 
-BLOCK = 2**15  # users who are numbered together: part of what a seed gives
+BLOCK = 2**16  # users who are numbered together: part of what a seed gives
 
 
 class SMP(Solution):
@@ -73,45 +74,48 @@ class SMP(Solution):
             out["attribute"][block] = chosen
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        attributes = reports["attribute"]
-        refused = np.asarray(attributes >= self.d)
-        for j, users, column in self._by_attribute(reports):
+        refused = np.asarray(reports["attribute"] >= self.d)
+        for j, block, users, column in self._by_attribute(reports):
             bad = self.protocols[j]._refused(column)
             if (beyond := self._slots[j][1]) < self.report_bytes:
-                bad |= as_bytes(reports, self.report_bytes)[users, beyond:].any(axis=1)
+                bad |= as_bytes(reports[block], self.report_bytes)[users, beyond:].any(axis=1)
             if bad.any():
-                refused[users[bad]] = True
+                refused[block][users[bad]] = True
         return refused
 
     def _by_attribute(self, reports: NDArray[Any]) -> Any:
-        """Yield each attribute that was reported, which reports speak of it, and what they say of it."""
-        rows = as_bytes(reports, self.report_bytes)
-        attributes = np.minimum(reports["attribute"], self.d, dtype=np.int64)  # those that do not exist are the last group
-        for j, users in enumerate(grouped(attributes, self.d + 1)[: self.d]):
-            if len(users):
-                yield j, users, self._column(rows, j, users)
+        """Yield, for blocks of reports, each attribute that was reported, the block, which of it speak of it, and what they say of it."""
+        for low in range(0, len(reports), BLOCK):
+            block = slice(low, low + BLOCK)
+            rows = as_bytes(reports[block], self.report_bytes)
+            groups = grouped(reports["attribute"][block], self.d + 1)  # attributes that do not exist are the last group
+            for j, users in enumerate(groups[: self.d]):
+                if len(users):
+                    yield j, block, users, self._column(rows, j, users)
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return what each report contributes to each value of each attribute, shape (n, sum of ks)."""
         result = np.zeros((len(reports), self.parts[-1][1].stop), np.int64)
-        for j, users, column in self._by_attribute(reports):
-            result[users, self.parts[j][1]] = self.protocols[j].contributions(column)
+        for j, block, users, column in self._by_attribute(reports):
+            result[block, self.parts[j][1]][users] = self.protocols[j].contributions(column)
         return result
 
     def _count(self, reports: NDArray[Any]) -> Counts:
         total = np.zeros(self.parts[-1][1].stop, np.int64)
-        step = max(1, 2**24 // self.report_bytes)
-        for low in range(0, len(reports), step):
-            for j, _, column in self._by_attribute(reports[low : low + step]):
-                total[self.parts[j][1]] += self.protocols[j]._count(column)
+        for j, _, _, column in self._by_attribute(reports):
+            total[self.parts[j][1]] += self.protocols[j]._count(column)
         return total
 
     def _answers(self, reports: NDArray[Any]) -> Counts:
+        from ..kernels import symbols
+
         if all(each.answering[0] == 1 for each in self.protocols):
-            return self._joined(np.bincount(reports["attribute"], minlength=self.d).tolist())
+            reported = np.zeros(self.d, np.int64)
+            symbols.count(readonly(np.ascontiguousarray(reports["attribute"])), reported)
+            return self._joined(reported.tolist())
         answers: list[Any] = [0] * self.d
-        for j, _, column in self._by_attribute(reports):
-            answers[j] = self.protocols[j]._answers(column)
+        for j, _, _, column in self._by_attribute(reports):
+            answers[j] = answers[j] + self.protocols[j]._answers(column)
         return self._joined(answers)
 
     def _answered(self, n: Counts, users: int) -> list[Counts]:
