@@ -209,7 +209,10 @@ def _first_use(found: Results) -> str:
     head = ["protocol", "first randomize", "first tally", "again, randomize", "again, tally"]
     return (
         f"## First use\n\nImporting NumPy takes {1e3 * found['numpy']:.0f} ms, this package {1e3 * found['package']:.0f} ms. Kernels are "
-        "compiled when they are first used on a machine; seconds with an empty cache, and in the next process:\n\n" + table(head, lines)
+        "compiled when they are first used on a machine; seconds with an empty cache, and in the next process:\n\n"
+        + table(head, lines)
+        + "\nThat is several kernels each. What each kernel that Python calls takes to compile, with all that it calls in turn:\n\n"
+        + table(["kernel", "seconds"], sorted([name, number(took)] for name, took in found["kernels"].items()))
     )
 
 

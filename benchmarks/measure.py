@@ -1,0 +1,230 @@
+"""What is measured in this process, in turns with the processes of other packages."""
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from peers import INSTALLED, Worker, python_of
+from progress import Progress
+from rows import DOMAINS, ROWS, Ours, Row, inputs, openssl, timed, with_threads
+
+from multi_freq_ldpy import GRR, LGRR, LOSUE, LOUE, LSOUE, LSUE, OLH, OUE, SPL, SS, SUE, THE, parallel
+from multi_freq_ldpy.kernels import chacha, hashing
+
+Results = dict[str, Any]
+
+
+class Peers:
+    """The processes of other packages, and one of this one for its functions, started when they are needed."""
+
+    def __init__(self) -> None:
+        self._workers: dict[str, Worker | None] = {}
+
+    def get(self, package: str) -> Worker | None:
+        if package not in self._workers:
+            ours = package == "ours"
+            python = sys.executable if ours else python_of(package)
+            release = "" if ours else INSTALLED[package][0].partition("==")[2]
+            self._workers[package] = Worker("multi-freq-ldpy" if ours else package, python, release) if python else None
+        return self._workers[package]
+
+    def close(self) -> None:
+        for worker in self._workers.values():
+            if worker:
+                worker.close()
+
+
+def best(contenders: dict[str, Callable[[], float]], times: int) -> dict[str, float]:
+    """Let all take turns, and return the shortest of each."""
+    rounds = [{name: each() for name, each in contenders.items()} for _ in range(times)]
+    return {name: min(each[name] for each in rounds) for name in contenders}
+
+
+def peer_work(
+    peers: Peers, package: str, what: Results | None, seconds: float, users: int | None = None
+) -> tuple[Callable[[], float], int] | None:
+    """Return what runs a task of another package, and for how many users; None where it has no such thing."""
+    worker = peers.get(package) if what else None
+    if not worker:
+        return None
+    assert what is not None
+    return worker.run, worker.prepare(what, seconds, users)
+
+
+def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
+    """Randomize and aggregate (tally and estimate) many users, in nanoseconds a user."""
+    found: list[Results] = []
+    progress, cores = Progress("batch", len(ROWS) * len(domains)), parallel.threads()
+    for i, (row, k) in enumerate((row, k) for row in ROWS for k in domains):
+        progress.at(i, f"{row.name}, k = {k}")
+        ours = Ours(row.make(k), seconds)
+        both: Results = {"protocol": row.name, "k": k, "task": "both"}
+        for task in ("randomize", "aggregate"):
+            work = ours.randomize if task == "randomize" else ours.aggregate
+            limit = ours.read if task == "aggregate" else ours.copy if row.name == "GRR" else ours.generate
+            contenders: dict[str, Callable[[], float]] = {
+                "one": partial(with_threads, 1, work),
+                "all": partial(with_threads, cores, work),
+                "limit": limit,
+            }
+            users = dict.fromkeys(contenders, ours.n)
+            for package, what in described(row, k, task).items():
+                if theirs := peer_work(peers, package, what, seconds):
+                    contenders[package], users[package] = theirs
+            cell = {name: took / users[name] * 1e9 for name, took in best(contenders, times).items()}
+            found.append({"protocol": row.name, "k": k, "task": task, "n": ours.n, **cell})
+            for name, each in cell.items():
+                both[name] = both.get(name, 0.0) + each
+            if task == "randomize":
+                found[-1]["bytes"] = ours.consumed()
+                found[-1]["bits"] = sum(protocol.cells for protocol in getattr(ours.protocol, "protocols", (ours.protocol,)))
+        found.append(both)
+    progress.at(len(ROWS) * len(domains))
+    return found
+
+
+def described(row: Row, k: int, task: str) -> dict[str, Results | None]:
+    """Return what the other packages are asked for."""
+    function = {"stem": row.paper[0], "optimal": row.paper[1], "k": k, "task": "Client" if task == "randomize" else "Aggregator_MI"}
+    pure = {"stem": row.pure[0], "options": row.pure[1], "k": k, "task": function["task"]} if row.pure else None
+    return {"multi-freq-ldpy": function, "pure-ldp": pure}
+
+
+def breakdown(domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
+    """Tell what ``randomize`` spends its time on, one thread: inputs checked and copied, random bytes made, and the rest."""
+    found = []
+    for row in ROWS:
+        for k in domains:
+            ours = Ours(row.make(k), seconds)
+            size = ours.consumed()
+            contenders: dict[str, Callable[[], float]] = {
+                "randomize": lambda ours=ours: with_threads(1, ours.randomize),  # type: ignore[misc]
+                "inputs": lambda ours=ours: timed(lambda: ours.protocol._inputs("values", ours.values)),  # type: ignore[misc]
+                "bytes": lambda ours=ours, size=size: stream(round(size * ours.n)),  # type: ignore[misc]
+            }
+            cell = {name: took / ours.n * 1e9 for name, took in best(contenders, times).items()}
+            found.append({"protocol": row.name, "k": k, "consumed": size, **cell})
+    return found
+
+
+WORDS = np.empty(2**14, np.uint32)
+
+
+def stream(size: int) -> float:
+    """Return the seconds that our own ChaCha20 takes for so many bytes, measured on 32 megabytes at most."""
+    key, zero = np.frombuffer(bytes(32), "<u4"), np.uint64(0)
+    pieces = max(1, min(size, 2**25) // WORDS.nbytes)
+    chacha.fill(key, zero, zero, WORDS)
+
+    def fill() -> None:
+        for _ in range(pieces):
+            chacha.fill(key, zero, zero, WORDS)
+
+    return timed(fill) * size / (pieces * WORDS.nbytes)
+
+
+def limits(times: int) -> Results:
+    """Measure what is near the floor of this machine."""
+    random = best({"ours": lambda: stream(2**25), "openssl": lambda: openssl(2**25)}, 3 * times)
+    grr, values = GRR(100, 1.0), np.arange(10**7) % 100
+    grr.randomize(values[:10])
+    copied = best(
+        {
+            "one": lambda: with_threads(1, lambda: grr.randomize(values)),
+            "all": lambda: timed(lambda: grr.randomize(values)),
+            "copy": lambda: timed(values.copy),
+        },
+        times,
+    )
+    hashed = {}
+    for k in (100, 1000):
+        protocol = OLH(k, 1.0)
+        n = 2 * 10**7 // k
+        reports = protocol.randomize(np.arange(n) % k)
+        parts, counting = [reports[name].astype(np.uint64) for name in ("seed", "symbol")], protocol._counting()
+        hashes, symbols = (
+            np.random.default_rng(1).integers(protocol.g, size=(n, k)),
+            np.random.default_rng(2).integers(protocol.g, size=(n, 1)),
+        )
+        kernel = partial(hashing.count, *parts, np.uint64(protocol.prime), *counting)
+        kernel()
+        contenders: dict[str, Callable[[], float]] = {
+            "kernel": lambda kernel=kernel: timed(kernel),  # type: ignore[misc]
+            "one": lambda p=protocol, r=reports: with_threads(1, lambda: p.tally(r)),  # type: ignore[misc]
+            "all": lambda p=protocol, r=reports: timed(lambda: p.tally(r)),  # type: ignore[misc]
+            "numpy": lambda h=hashes, s=symbols: timed(lambda: h == s),  # type: ignore[misc]
+        }
+        hashed[str(k)] = best(contenders, times)
+    return {"chacha": random, "grr": copied, "hashing": hashed}
+
+
+def simulation(users: int, times: int) -> list[Results]:
+    """Simulate a billion users, beside the batch API on a hundred thousand."""
+    found, k = [], 1000
+    two: dict[str, Any] = {"L-GRR": LGRR, "L-SUE": LSUE, "L-SOUE": LSOUE, "L-OUE": LOUE, "L-OSUE": LOSUE}
+    subjects: dict[str, Any] = {cls.__name__: cls(k, 1.0) for cls in (GRR, SUE, OUE, THE)}
+    subjects |= {name: cls(k, 2.0, 1.0) for name, cls in two.items()}
+    subjects |= {f"SPL[{cls.__name__}]": SPL(cls, [k] * 3, 1.0) for cls in (GRR, SUE, OUE, THE)}
+    subjects |= {f"SPL[{name}]": SPL(cls, [k] * 3, 2.0, 1.0) for name, cls in two.items()}
+    for name, protocol in subjects.items():
+        held = np.full(k, users // k)
+        d = len(protocol.parts)
+        counts = held if d == 1 else [held] * d
+        values = inputs(protocol, 10**5)
+        work: dict[str, Callable[[], float]] = {
+            "simulated": lambda p=protocol, c=counts: timed(lambda: p.estimate(p.simulate(c))),  # type: ignore[misc]
+            "batch": lambda p=protocol, v=values: timed(lambda: p.estimate(p.randomize(v))),  # type: ignore[misc]
+        }
+        found.append({"protocol": name, **best(work, times)})
+    for cls in (SS, OLH):
+        protocol = cls(k, 1.0)
+        n = 2 * 10**5
+        values, counts = inputs(protocol, n), np.full(k, n // k)
+        work = {
+            "simulated": lambda p=protocol, c=counts: timed(lambda: p.estimate(p.simulate(c))),  # type: ignore[misc]
+            "batch": lambda p=protocol, v=values: timed(lambda: p.estimate(p.randomize(v))),  # type: ignore[misc]
+        }
+        found.append({"protocol": cls.__name__, "users": n, **best(work, times)})
+    return found
+
+
+STEMS = (
+    *("GRR", "UE", "LH", "SS", "ADP", "L_GRR", "L_SUE", "L_SOUE", "L_OUE", "L_OSUE", "L_LH", "L_ADP", "dBitFlipPM"),
+    *(f"{solution}_{each}" for solution in ("SPL", "SMP") for each in ("GRR", "UE", "LH", "SS", "ADP")),
+    *("RSpFD_GRR", "RSpFD_UE_zero", "RSpFD_UE_rnd", "RSpFD_ADP"),
+    *(
+        f"{solution}_{each}"
+        for solution in ("SPL", "SMP")
+        for each in ("L_GRR", "L_SUE", "L_SOUE", "L_OUE", "L_OSUE", "L_ADP", "dBitFlipPM")
+    ),
+)
+
+
+def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
+    """Call the functions of the paper in both packages, as its listings do, in microseconds a call or a report."""
+    found = []
+    several = [*[(stem, True) for stem in STEMS], ("UE", False), ("LH", False), ("L_LH", False)]
+    cells = [(*each, k, task) for each in several for k in DOMAINS for task in ("Client", "Aggregator_MI", "Aggregator_IBU")]
+    cells = [cell for cell in cells if cell[3] != "Aggregator_IBU" or not cell[0].startswith(("SPL", "SMP", "RSpFD", "dBit"))]
+    progress = Progress("functions", len(cells))
+    for i, (stem, optimal, k, task) in enumerate(cells):
+        progress.at(i, f"{stem}, k = {k}, {task}")
+        what = {"stem": stem, "optimal": optimal, "k": k, "task": task}
+        contenders: dict[str, Callable[[], float]] = {}
+        users: dict[str, int] = {}
+        for package in ("multi-freq-ldpy", "ours"):  # the same number of users for both: some of the time is spent once a call
+            try:
+                work = peer_work(peers, package, what, seconds, users.get("multi-freq-ldpy"))
+            except RuntimeError as error:  # some functions of version 0.2.5 only raise
+                if package == "ours":
+                    raise
+                print(f"left out: {error}", file=sys.stderr)
+                work = None
+            if work:
+                contenders[package], users[package] = work
+        took = best(contenders, times)
+        found.append(what | {name: each / users[name] * 1e6 for name, each in took.items()})
+    progress.at(len(cells))
+    return found
