@@ -207,12 +207,13 @@ def _first_use(found: Results) -> str:
         [row["protocol"], *[number(each) for each in row["first"]], *[number(each) for each in row["second"]]] for row in found["compiled"]
     ]
     head = ["protocol", "first randomize", "first tally", "again, randomize", "again, tally"]
+    longest = sorted(found["kernels"].items(), key=lambda each: -each[1])
     return (
         f"## First use\n\nImporting NumPy takes {1e3 * found['numpy']:.0f} ms, this package {1e3 * found['package']:.0f} ms. Kernels are "
         "compiled when they are first used on a machine; seconds with an empty cache, and in the next process:\n\n"
         + table(head, lines)
-        + "\nThat is several kernels each. What each kernel that Python calls takes to compile, with all that it calls in turn:\n\n"
-        + table(["kernel", "seconds"], sorted([name, number(took)] for name, took in found["kernels"].items()))
+        + f"\nThat is several kernels each, {len(found['kernels'])} in all, which protocols share. The longest take, without those they "
+        f"call: {', '.join(f'{name} {number(took)} s' for name, took in longest[:6])}.\n"
     )
 
 

@@ -61,17 +61,20 @@ import numpy as np
 import multi_freq_ldpy as m
 from numba.core import event
 
-class Kernels(event.Listener):  # those that Python calls; what they call in turn is compiled within
+class Kernels(event.Listener):  # seconds each takes, without those it calls
     def __init__(self):
-        self.started, self.seconds = [], {{}}
+        self.running, self.seconds = [], {{}}
     def on_start(self, event):
-        self.started.append(time.perf_counter())
+        self.running.append([time.perf_counter(), 0.0])
     def on_end(self, event):
-        took = time.perf_counter() - self.started.pop()
-        if not self.started:
-            function = event.data["dispatcher"].py_func
+        started, within = self.running.pop()
+        took = time.perf_counter() - started
+        if self.running:
+            self.running[-1][1] += took
+        function = event.data["dispatcher"].py_func
+        if function.__module__.startswith("multi_freq_ldpy"):
             name = function.__module__.rpartition(".")[2] + "." + function.__name__
-            self.seconds[name] = max(took, self.seconds.get(name, 0))
+            self.seconds[name] = max(took - within, self.seconds.get(name, 0))
 
 protocol, kernels = {make}, Kernels()
 several = len(protocol.parts)
