@@ -53,7 +53,7 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def sized(prepare: Callable[[int], Callable[[], object]], seconds: float) -> tuple[Callable[[], object], int]:
-    """Return work for as many users as take about so many seconds, or as can be prepared in three times as many."""
+    """Return work for as many users as take about so many seconds, or as can be prepared in twenty times as many."""
     n = 64  # enough for every attribute to be sampled
     prepare(n)()  # compiles
     while True:
@@ -64,7 +64,7 @@ def sized(prepare: Callable[[int], Callable[[], object]], seconds: float) -> tup
         if max(took, prepared) > seconds / 10 or n >= 2**22:
             break
         n *= 4
-    n = max(64, min(2**22, int(n * min(seconds / took, 3 * seconds / prepared))))
+    n = max(64, min(2**22, int(n * min(seconds / took, 20 * seconds / prepared))))
     return prepare(n), n
 
 

@@ -62,6 +62,17 @@ class Tally:
         for name, value in (("counts", counts), ("n", n if n.ndim else int(n)), ("users", users)):
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def trusted(cls, protocol: Any, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int) -> "Tally":
+        """Return a tally of what this package has counted itself, without checking it again."""
+        tally = object.__new__(cls)
+        for name, value in (("protocol", protocol), ("counts", counts), ("n", n), ("users", users)):
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+            object.__setattr__(tally, name, value)
+        return tally
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Tally, (self.protocol, self.counts, self.n, self.users)
 
@@ -85,7 +96,7 @@ class Tally:
         n = self.n if isinstance(self.n, int) else self.n[entries]
         if np.ndim(n) and seen.answering[0] == 1:  # all values of the attribute alike
             n = int(np.asarray(n)[0])
-        return Tally(seen, self.counts[entries], n, self.users)
+        return Tally.trusted(seen, self.counts[entries], n, self.users)
 
     def __iter__(self) -> Iterator["Tally"]:
         """Go through the attributes."""

@@ -7,6 +7,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _check
 from ..longitudinal.dbitflip import DBitFlipPM
@@ -75,7 +76,17 @@ def _turning_symbols(protocol: Symbols) -> Callable[[int, int], int]:
 
 
 def _symbol_tally(protocol: Symbols, reports: Any) -> Tally:
-    return protocol.tally(reports)
+    if (symbols := whole(reports, protocol.k)) is None:
+        return protocol.tally(reports)
+    return Tally.trusted(protocol, np.bincount(symbols, minlength=protocol.k), len(symbols), len(symbols))
+
+
+def whole(numbers: Any, below: Any) -> NDArray[np.int64] | None:
+    """Return a list of ints from 0 on, below a number or an array of them, as an array; None for anything else."""
+    if type(numbers) not in (list, tuple) or set(map(type, numbers)) != {int}:
+        return None
+    array = np.array(numbers)
+    return array if array.dtype == np.int64 and array.min() >= 0 and (array < below).all() else None
 
 
 def _rows(protocol: Unary, reports: Any) -> Sequence[Any]:
@@ -180,7 +191,7 @@ def _set_tally(protocol: SS, reports: Any) -> Tally:
     sets = np.sort(_check.integers("reports", reports, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}"))
     if sets.ndim != 2 or sets.shape[1] != protocol.omega or (np.diff(sets, axis=1) == 0).any():
         raise ValueError(f"reports must be sets of {protocol.omega} different values, not {_check.shown(reports[0])} among others")
-    return Tally(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets))
+    return Tally.trusted(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets), len(sets))
 
 
 def _bucket_rows(protocol: DBitFlipPM, reports: Any) -> Sequence[Any]:
@@ -211,7 +222,7 @@ def _bucket_row_tally(protocol: DBitFlipPM, reports: Any) -> Tally:
         return zeros_and_ones(np.where(held, block, 0))
 
     counts = count_rows(protocol.b, reports, ones)
-    return Tally(protocol, counts, len(reports) if protocol.d_bits == protocol.b else answers, len(reports))
+    return Tally.trusted(protocol, counts, len(reports) if protocol.d_bits == protocol.b else answers, len(reports))
 
 
 def rows_counted(factory: Any, reports: Any, k: int | None, *budgets: float) -> Tally:

@@ -7,7 +7,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from .. import _check
+from .. import _check, postprocess
 from ..protocols.adaptive import best
 from ..protocols.grr import GRR
 from ..protocols.hashing import BLH, OLH
@@ -19,7 +19,7 @@ from ..solutions.side_by_side import SideBySide
 from ..solutions.smp import SMP
 from ..tally import Tally
 from . import Ahead, Vector, cached, count_rows, fresh, lasting, packed, row_length, some, value_of, zeros_and_ones_of
-from .forms import ROW, SYMBOL, form_of
+from .forms import ROW, SYMBOL, form_of, whole
 
 _ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
 
@@ -211,13 +211,14 @@ def aggregated(drawn: Ahead, reports: Any) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     solution, reports = drawn.protocol, some(reports)
     tally = solution.tally(reports) if packed(solution, reports) else _tally(solution, reports)
-    return [np.array(each) for each in solution.estimate(tally).norm()]
+    raw = [each.protocol.channel.estimate(each.counts, each.n) for each in tally]
+    return [postprocess.norm(np.where(np.isnan(each), 0.0, each)) for each in raw]  # NaN where nobody reported
 
 
 def _tally(solution: Any, reports: Any) -> Tally:
     """Count reports as clients return them."""
     sampled, counts, answers = isinstance(solution, SMP), [], []
-    if sampled and (quickly := _sampled_rows(solution, reports)):
+    if sampled and (quickly := _sampled(solution, reports)):
         return quickly
     try:
         entries = _by_attribute(reports, solution.d) if sampled else list(zip(*reports, strict=True))
@@ -235,30 +236,43 @@ def _tally(solution: Any, reports: Any) -> Tally:
         counts.append(counted.counts)
         answers.append(counted.n)
     n = solution._joined(answers) if sampled or any(map(np.ndim, answers)) else len(reports)
-    return Tally(solution, np.concatenate(counts), n, len(reports))
+    return Tally.trusted(solution, np.concatenate(counts), n, len(reports))
 
 
-def _sampled_rows(solution: SMP, reports: Any) -> Tally | None:
-    """Count pairs (attribute, row) where rows are of one length, in the order in which they lie in memory; None where it is not so."""
-    d, k = solution.d, solution.ks[0]
-    if set(solution.ks) != {k} or any(form_of(each) is not ROW for each in solution.protocols):
+def _sampled(solution: SMP, reports: Any) -> Tally | None:
+    """Count pairs (attribute, report) together, where reports are values, or rows of one length; None where they are not."""
+    forms = {form_of(each) for each in solution.protocols}
+    if forms not in ({SYMBOL}, {ROW}) or (forms == {ROW} and len(set(solution.ks)) > 1) or not set(map(type, reports)) <= {tuple, list}:
         return None
     try:
-        attributes, rows = zip(*reports, strict=True)
-        which = np.array(attributes)
-        if set(map(type, attributes)) != {int} or which.dtype != np.int64 or which.min() < 0 or which.max() >= d:
+        attributes, entries = zip(*reports, strict=True)
+        which = whole(attributes, solution.d)
+        if which is None:
             return None
-        at = 0
-
-        def ones(block: Vector) -> Any:
-            nonlocal at
-            at += len(block)
-            return zeros_and_ones_of(d, which[at - len(block) : at], block)
-
-        counts = count_rows(k, rows, ones)
+        if forms == {SYMBOL}:
+            symbols = whole(entries, np.array(solution.ks)[which])
+            if symbols is None:
+                return None
+            starts = np.array([part.start for _, part in solution.parts])
+            counts = np.bincount(starts[which] + symbols, minlength=solution.parts[-1][1].stop)
+        else:
+            counts = _counted_rows(solution, which, entries)
     except (ValueError, TypeError):
         return None
-    return Tally(solution, counts.reshape(-1), solution._joined(np.bincount(which, minlength=d).tolist()), len(reports))
+    answers = solution._joined(np.bincount(which, minlength=solution.d).tolist())
+    return Tally.trusted(solution, counts, answers, len(reports))
+
+
+def _counted_rows(solution: SMP, which: Any, rows: Sequence[Any]) -> Any:
+    """Count rows in the order in which they lie in memory."""
+    at = 0
+
+    def ones(block: Vector) -> Any:
+        nonlocal at
+        at += len(block)
+        return zeros_and_ones_of(solution.d, which[at - len(block) : at], block)
+
+    return count_rows(solution.ks[0], rows, ones).reshape(-1)
 
 
 def _by_attribute(reports: Any, d: int) -> list[list[Any]]:
