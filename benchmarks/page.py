@@ -57,6 +57,7 @@ def _goals(rows: list[Results]) -> str:
     counted = [row for row in rows if row["task"] == "aggregate" and PAPER in row and row["k"] >= 100]
     unary = [row for row in rows if row["task"] == "randomize" and row["protocol"] in ("SUE", "OUE")]
     lines = ["## In short\n", "![nanoseconds a user](benchmark.svg)\n"]
+    lines.append("Beside the markers: how many times as long 0.2.5 takes as this package with all threads.\n")
 
     def smallest(what: str, chosen: list[Results], ours: str) -> None:
         if chosen:
@@ -68,11 +69,12 @@ def _goals(rows: list[Results]) -> str:
     for name in ("OLH", "SS"):
         smallest(f"Aggregation of {name}, k ≥ 100, all threads", [row for row in counted if row["protocol"] == name], "all")
     if unary:
-        most = max(unary, key=lambda row: row["one"] / row["limit"])
-        lines.append(
-            f"- Unary reports, one thread: {number(most['one'] / most['limit'])} times what OpenSSL takes for the random bytes consumed "
-            f"({most['protocol']}, k = {most['k']}), or less."
-        )
+        for at_least in (5, 100):
+            most = max((row for row in unary if row["k"] >= at_least), key=lambda row: row["one"] / row["limit"])
+            lines.append(
+                f"- Unary reports, k ≥ {at_least}, one thread: {number(most['one'] / most['limit'])} times what OpenSSL takes for the random "
+                f"bytes consumed ({most['protocol']}, k = {most['k']}), or less."
+            )
         wide = [8 * row["bytes"] / row["bits"] for row in unary if row["k"] >= 100]
         lines.append(f"- Random bits for each bit of a unary report, k ≥ 100: {number(max(wide), 3)} or fewer.")
     shares = []
