@@ -72,8 +72,8 @@ def _goals(rows: list[Results]) -> str:
         for at_least in (5, 100):
             most = max((row for row in unary if row["k"] >= at_least), key=lambda row: row["one"] / row["limit"])
             lines.append(
-                f"- Unary reports, k ≥ {at_least}, one thread: {number(most['one'] / most['limit'])} times what OpenSSL takes for the random "
-                f"bytes consumed ({most['protocol']}, k = {most['k']}), or less."
+                f"- Unary reports, k ≥ {at_least}, one thread: {number(most['one'] / most['limit'])} times what OpenSSL takes for the "
+                f"random bytes consumed ({most['protocol']}, k = {most['k']}), or less."
             )
         wide = [8 * row["bytes"] / row["bits"] for row in unary if row["k"] >= 100]
         lines.append(f"- Random bits for each bit of a unary report, k ≥ 100: {number(max(wide), 3)} or fewer.")
