@@ -2,14 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from . import exact, registry, wire
+from . import datasets, exact, registry, wire
 from .channel import Channel
-from .estimate import Estimate, Estimates
+from .compare import Comparison, compare
+from .estimate import Difference, Estimate
+from .estimates import Estimates, Rounds
 from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
 from .longitudinal.client import Client
 from .longitudinal.dbitflip import DBitFlipPM
 from .longitudinal.ledger import LimitReached
 from .longitudinal.panel import Panel, over_rounds
+from .planning import epsilon_for, recommend, sample_size
 from .privacy import Privacy
 from .protocol import Protocol
 from .protocols.adaptive import best
@@ -22,6 +25,7 @@ from .randomness import Stream
 from .solutions.rsfd import RSFD
 from .solutions.smp import SMP
 from .solutions.spl import SPL
+from .survey import Survey
 from .tally import Tally
 
 if TYPE_CHECKING:
@@ -50,20 +54,29 @@ __all__ = [
     "THE",
     "Channel",
     "Client",
+    "Comparison",
     "DBitFlipPM",
+    "Difference",
     "Estimate",
     "Estimates",
     "LimitReached",
     "Panel",
     "Privacy",
     "Protocol",
+    "Rounds",
     "Stream",
+    "Survey",
     "Tally",
     "best",
     "checks",
+    "compare",
+    "datasets",
+    "epsilon_for",
     "exact",
     "over_rounds",
+    "recommend",
     "registry",
+    "sample_size",
     "wire",
 ]
 

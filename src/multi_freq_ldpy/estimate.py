@@ -1,43 +1,58 @@
 """Frequencies with their errors."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, intervals, postprocess
+from . import _check, intervals, postprocess, render
 from .channel import Channel
 from .tally import Tally
 
+Group = Any
+"""A value, or several: numbers, or labels where there are labels."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """Estimated frequencies of the values, with standard errors and intervals.
 
     ``frequencies`` are unbiased and may lie outside [0, 1]; ``norm``, ``norm_sub`` and ``mle`` give distributions, whose
-    ``method`` says what was done and which no longer carry an error.
+    ``method`` says what was done and which no longer carry an error. ``labels`` are what the values are called, 0, 1, … if nothing else;
+    ``name`` is what the attribute is called.
 
     >>> from multi_freq_ldpy import GRR
     >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
-    >>> estimate.frequencies.round(3), estimate.std.round(3)
-    (array([ 1.066,  0.105, -0.17 ]), array([0.136, 0.115, 0.112]))
-    >>> estimate.norm().frequencies.round(3)
-    array([0.911, 0.089, 0.   ])
+    >>> estimate
+    Estimate from 100 users: frequency ± standard error
+    0   1.07 ± 0.14
+    1   0.11 ± 0.12
+    2  -0.17 ± 0.11
+    >>> estimate.labelled(["yes", "no", "perhaps"]).norm()
+    Estimate from 100 users: frequency (norm)
+    yes      0.911
+    no       0.089
+    perhaps  0.000
     """
 
     frequencies: NDArray[np.float64]
     n: int | NDArray[np.int64]
     channel: Channel
-    counts: NDArray[np.int64] | None = field(default=None, repr=False)
-    users: int | None = field(default=None, repr=False)
+    counts: NDArray[np.int64] | None = None
+    users: int | None = None
     method: str = "raw"
+    labels: tuple[Any, ...] | None = None
+    name: str | None = None
+    kind: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         frequencies = np.array(self.frequencies, np.float64)
         frequencies.flags.writeable = False
         object.__setattr__(self, "frequencies", frequencies)
+        if self.labels is not None and len(self.labels) != len(frequencies):
+            raise ValueError(f"labels must be {len(frequencies)}, one a value, not {len(self.labels)}: {_check.shown(self.labels)}")
 
     @classmethod
     def of(cls, tally: Tally) -> "Estimate":
@@ -68,17 +83,24 @@ class Estimate:
         f = np.clip(np.where(n > 0, self.frequencies, 0.0), 0.0, 1.0)
         return np.where(n > 0, np.sqrt(intervals.variance(self.channel, n, self.users, "sample")(f)), np.inf)
 
-    def interval(self, level: float = 0.95, of: str = "sample") -> NDArray[np.float64]:
+    def interval(self, level: float = 0.95, of: str = "sample", simultaneous: bool = False) -> NDArray[np.float64]:
         """Return lower and upper limits in [0, 1] for each frequency, shape (k, 2).
 
-        ``of="sample"`` is about the users who took part, ``of="population"`` about the population they were drawn from. Limits
+        ``of="sample"`` is about the users who took part, ``of="population"`` about the population they were drawn from. Each interval
+        covers its frequency with probability ``level``; with ``simultaneous`` all of them do together (Bonferroni). Limits
         invert the score test with the likelihood-ratio ordering of Feldman and Cousins, and the exact law of a count where
         counts are too small for that.
         """
         self._raw("interval")
         _check.choice("of", of, ("sample", "population"))
         share = _check.probability("level", level, 1e-6, 1 - 1e-12)
+        if _check.flag("simultaneous", simultaneous):
+            share = 1 - (1 - share) / len(self)
         return intervals.limits(self.frequencies, self.counts, self.n, self.users, self.channel, share, of)
+
+    def labelled(self, labels: Iterable[Any], name: str | None = None, kind: str | None = None) -> "Estimate":
+        """Return the same with names for the values, and for the attribute; ``kind`` is that of the tables made of it."""
+        return replace(self, labels=tuple(labels), name=name, kind=kind)
 
     def norm(self) -> "Estimate":
         """Clip at 0 and divide by the sum."""
@@ -97,8 +119,10 @@ class Estimate:
             return self._processed(np.full(len(self), 1 / len(self)), "mle")
         return self._processed(postprocess.mle(self.counts, int(self.counts.sum()), float(self.channel.q), self.channel.slope), "mle")
 
-    def group(self, values: Sequence[int] | NDArray[Any]) -> "Estimate":
+    def group(self, values: Sequence[Any] | NDArray[Any], label: Any = None) -> "Estimate":
         """Return the frequency of a group of values taken together, as an estimate of one entry with its own error.
+
+        Values are numbers, or labels where there are labels; ``label`` is what the group is called.
 
         For local hashing (BLH excepted) the error is right on average over groups: values that follow each other do not hash
         independently, and where many users hold one value the standard error can be up to a fifth off.
@@ -110,17 +134,85 @@ class Estimate:
         True
         """
         self._raw("group")
-        chosen = _check.integers("values", values, 0, len(self) - 1, what="a value of the domain")
-        if chosen.ndim != 1 or not chosen.size or np.unique(chosen).size != chosen.size:
-            raise ValueError(f"values must be a non-empty vector of different values, not {values!r}")
+        chosen = self._numbers("values", values)
+        if not chosen.size or np.unique(chosen).size != chosen.size:
+            raise ValueError(f"values must be a non-empty vector of different values, not {_check.shown(values)}")
         if np.ndim(self.n):
-            raise ValueError(f"values {values!r} have no error as a group: not every report speaks of all of them")
+            raise ValueError(f"values {_check.shown(values)} have no error as a group: not every report speaks of all of them")
         channel = self.channel.group(chosen.size)
         counts = None if self.counts is None else self.counts[chosen].sum(keepdims=True)
-        return Estimate(self.frequencies[chosen].sum(keepdims=True), self.n, channel, counts, self.users)
+        labels = (label if label is not None else ", ".join(str(self.values[i]) for i in chosen),)
+        frequencies = self.frequencies[chosen].sum(keepdims=True)
+        return replace(self, frequencies=frequencies, channel=channel, counts=counts, labels=labels)
+
+    def difference(self, first: Group, second: Group) -> "Difference":
+        """Return how much more frequent one value, or group of values, is than another, with its own error.
+
+        >>> from multi_freq_ldpy import OUE
+        >>> protocol = OUE(4, epsilon=2.0)
+        >>> estimate = protocol.estimate(protocol.randomize([0, 0, 0, 1, 2, 3] * 2000, rng=1)).labelled("abcd")
+        >>> estimate.difference("a", ["b", "c"])
+        Difference(value=0.156..., std=0.024...)
+        """
+        one, two = ([each] if isinstance(each, str) or np.ndim(each) == 0 else list(each) for each in (first, second))
+        if set(self._numbers("first", one)) & set(self._numbers("second", two)):
+            raise ValueError(f"first and second must have no value in common, not {_check.shown(first)} and {_check.shown(second)}")
+        own, other, both = self.group(one), self.group(two), self.group([*one, *two])
+        # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
+        variance = 2 * own.std**2 + 2 * other.std**2 - both.std**2
+        return Difference(float(own.frequencies[0] - other.frequencies[0]), float(np.sqrt(variance[0])))
+
+    # For people
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """What the values are called: the labels, or their numbers."""
+        return tuple(range(len(self))) if self.labels is None else self.labels
+
+    def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
+        """Return a table with a row a value: "pandas", "polars" or "pyarrow"; None takes that of the reports, or the first one installed.
+
+        Columns are value, frequency and, unless post-processed, std, low and high, the limits of the interval of this level.
+        """
+        from . import frames
+
+        return frames.made(kind or self.kind, self._columns(level))
+
+    def _columns(self, level: float) -> dict[str, Any]:
+        columns: dict[str, Any] = {"value": list(self.values), "frequency": self.frequencies}
+        if self.method == "raw":
+            columns |= {"std": self.std, **dict(zip(("low", "high"), self.interval(level).T, strict=True))}
+        return columns
+
+    def plot(self, truth: Any = None, level: float = 0.95, ax: Any = None) -> Any:
+        """Draw the frequencies with their intervals, beside the true ones if those are given; returns the matplotlib axes."""
+        from . import plots
+
+        return plots.bars(self, truth, level, ax)
+
+    def __repr__(self) -> str:
+        return render.text(self)
+
+    def _repr_html_(self) -> str:
+        return render.html([self])
+
+    def _numbers(self, name: str, values: Any) -> NDArray[np.int64]:
+        """Return which values are meant, by number or by label."""
+        if self.labels is None:
+            chosen = _check.integers(name, values, 0, len(self) - 1, what="a value of the domain")
+            if chosen.ndim != 1:
+                raise ValueError(f"{name} must be a non-empty vector of different values, not {_check.shown(values)}")
+            return chosen
+        if isinstance(values, str) or np.ndim(values) != 1:
+            raise ValueError(f"{name} must be a list of labels, not {_check.shown(values)}")
+        places = {label: i for i, label in enumerate(self.labels)}
+        for label in values:
+            if label not in places:
+                raise ValueError(f"{name} must be among the labels {_check.shown(self.labels)}, not {_check.shown(label)}")
+        return np.array([places[label] for label in values], np.int64)
 
     def _processed(self, frequencies: NDArray[np.float64], method: str) -> "Estimate":
-        return Estimate(frequencies, self.n, self.channel, self.counts, self.users, method)
+        return replace(self, frequencies=frequencies, method=method)
 
     def _known(self) -> NDArray[np.float64]:
         self._raw("further post-processing")
@@ -131,37 +223,14 @@ class Estimate:
             raise ValueError(f"{self.method} estimates have no {what}: ask the raw estimate for it")
 
 
-class Estimates(tuple[Estimate, ...]):
-    """Estimates of several attributes, one ``Estimate`` each: a tuple.
+@dataclass(frozen=True)
+class Difference:
+    """How much more frequent one group of values is than another, with its standard error."""
 
-    >>> from multi_freq_ldpy import GRR, SMP
-    >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
-    >>> estimates = solution.estimate(solution.randomize([[1, 0], [1, 2]] * 5000, rng=1))
-    >>> [e.frequencies.round(1) for e in estimates.norm()]
-    [array([0., 1.]), array([0.5, 0. , 0.5])]
-    >>> estimates[1].interval().shape
-    (3, 2)
-    """
+    value: float
+    std: float
 
-    __slots__ = ()
-
-    @classmethod
-    def of(cls, tally: Tally) -> "Estimates":
-        """Return the raw estimates of a solution's tally."""
-        return cls(map(Estimate.of, tally))
-
-    @property
-    def frequencies(self) -> list[NDArray[np.float64]]:
-        """The frequencies of each attribute."""
-        return [each.frequencies for each in self]
-
-    def norm(self) -> "Estimates":
-        """Clip each attribute at 0 and divide by the sum."""
-        return Estimates(each.norm() for each in self)
-
-    def norm_sub(self) -> "Estimates":
-        """Project each attribute on the distributions."""
-        return Estimates(each.norm_sub() for each in self)
-
-    def __repr__(self) -> str:
-        return f"Estimates{super().__repr__()}"
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return lower and upper limits, from the normal law."""
+        reach = intervals.two_sided(_check.probability("level", level, 1e-6, 1 - 1e-12)) * self.std
+        return max(-1.0, self.value - reach), min(1.0, self.value + reach)

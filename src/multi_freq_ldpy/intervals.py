@@ -75,7 +75,7 @@ def limits(
 def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float) -> Vector:
     """Return the limits of the frequencies that are kept, by bisection on either side of the best one."""
     best = np.clip(x, 0.0, 1.0)
-    z = _two_sided(level)
+    z = two_sided(level)
     reach = z * np.sqrt(sigma2(0.0) + 2 * sigma2(0.5) + sigma2(1.0))  # no kept f is further from the best one
 
     def kept(f: Vector) -> NDArray[np.bool_]:
@@ -95,7 +95,7 @@ def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float
 
 
 @lru_cache(maxsize=32)
-def _two_sided(level: float) -> float:
+def two_sided(level: float) -> float:
     """Return how many standard deviations on either side hold ``level`` of a normal law."""
     from statistics import NormalDist
 
@@ -106,7 +106,7 @@ def _critical(near: Vector, far: Vector, level: float) -> Vector:
     """Return how large the statistic may be, given the distances to 0 and to 1 in standard deviations (bilinear in a table)."""
     table = _critical_table(level)
     last = table.shape[0] - 1
-    z = _two_sided(level)
+    z = two_sided(level)
     a, b = (np.clip(np.nan_to_num(d, nan=np.inf, posinf=np.inf) / z * last, 0, last) for d in (near, far))
     i, j = np.minimum(a.astype(np.int64), last - 1), np.minimum(b.astype(np.int64), last - 1)
     u, v = a - i, b - j
@@ -119,7 +119,7 @@ def _critical(near: Vector, far: Vector, level: float) -> Vector:
 @lru_cache(maxsize=32)
 def _critical_table(level: float) -> Vector:
     """Solve P(statistic ≤ c) = level on a grid of distances to the two ends; beyond z both ends are out of reach."""
-    z = _two_sided(level)
+    z = two_sided(level)
     distance = np.linspace(0.0, z, 129)
     grid = np.linspace(0.0, 9.0, 9001)
     normal = np.array([erfc(-d / sqrt(2)) / 2 for d in grid])

@@ -83,6 +83,11 @@ class Protocol(Mechanism):
         return (Fraction(1),)
 
     @property
+    def work(self) -> int:
+        """About how many machine words counting a report looks at."""
+        return self.k
+
+    @property
     def lasting(self) -> Channel:
         """The channel of what a report contributes on average given all that lasts: what averaging a user's reports comes to.
 

@@ -89,6 +89,11 @@ class DBitFlipPM(Memoized):
         return alone if self.d_bits == 1 else p * (1 - q) / (q * (1 - p))
 
     @property
+    def work(self) -> int:
+        """About how many machine words counting a report looks at."""
+        return self.d_bits
+
+    @property
     def cells(self) -> int:
         """The number of buckets."""
         return self.b

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check
-from ..estimate import Estimate, Estimates
+from ..estimate import Estimate
+from ..estimates import Estimates, Rounds
 from ..mechanism import Mechanism, checked
 from ..randomness import Rng, Source, as_stream, subkey
 from ..solutions.base import Solution
@@ -58,12 +59,12 @@ class Panel:
 
         return self.protocol.tally(parts())
 
-    def run(self, rounds: Iterable[ArrayLike]) -> list[Any]:
+    def run(self, rounds: Iterable[ArrayLike]) -> Rounds:
         """Return the estimate of each round, given an iterable of everybody's values in each; ``tally`` is for rounds to be combined."""
         single = isinstance(rounds, np.ndarray) and rounds.ndim == 0
         if single or not isinstance(rounds, Iterable) or isinstance(rounds, str | bytes | Mapping | Set):
             raise TypeError(f"rounds must be an iterable of values of all users, not {_check.shown(rounds)}")
-        found: list[Any] = []
+        found = Rounds()
         for values in rounds:
             try:
                 found.append(self.protocol.estimate(self.tally(values)))

@@ -40,6 +40,11 @@ class Symbols(Exact):
         """The largest ratio of probabilities of a report between two values, exactly."""
         return Fraction(self.moments.p) / Fraction(self.moments.q)
 
+    @property
+    def work(self) -> int:
+        """About how many machine words counting a report looks at."""
+        return 1
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return reports >= self.k
 

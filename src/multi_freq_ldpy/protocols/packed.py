@@ -31,6 +31,11 @@ class PackedBits(Exact):
         """Packed bits, little bit order."""
         return np.dtype((np.uint8, ((self.k + 7) // 8,)))
 
+    @property
+    def work(self) -> int:
+        """About how many machine words counting a report looks at."""
+        return -(-self.k // 64)
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         beyond = self.k % 8
         return np.asarray(reports[:, -1] >> beyond != 0) if beyond else np.zeros(len(reports), np.bool_)

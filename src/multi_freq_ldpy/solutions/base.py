@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _check, exact
-from ..estimate import Estimates
+from ..estimates import Estimates
 from ..mechanism import LARGEST_LAW, Mechanism, readonly
 from ..privacy import Privacy
 from ..protocol import BUDGETS, Protocol

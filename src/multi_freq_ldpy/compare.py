@@ -1,0 +1,218 @@
+"""Protocols side by side on the same data: many repetitions drawn from the exact law of the tallies, no report ever made."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check, frames
+from .estimates import Estimates
+from .planning import _budgets
+from .progress import Progress
+from .protocol import made
+from .randomness import Rng, as_stream
+from .solutions.base import Solution
+from .survey import Survey
+
+METRICS: dict[str, Callable[[NDArray[Any]], float]] = {
+    "mse": lambda errors: float(np.mean(errors**2)),
+    "mae": lambda errors: float(np.mean(np.abs(errors))),
+    "max": lambda errors: float(np.max(np.abs(errors))),
+}
+ESTIMATORS = ("raw", "norm", "norm_sub", "mle")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One protocol with one budget: the error of each repetition, what theory says of it, and what no protocol can do better than."""
+
+    protocol: str
+    budget: float | tuple[float, float]
+    errors: NDArray[np.float64]
+    theory: float | None
+    limit: float | None
+
+    @property
+    def error(self) -> float:
+        """The mean over the repetitions."""
+        return float(self.errors.mean())
+
+    @property
+    def epsilon(self) -> float:
+        """The budget of a report."""
+        return self.budget[-1] if isinstance(self.budget, tuple) else self.budget
+
+
+class Comparison(tuple[Cell, ...]):
+    """What ``compare`` found: a cell a protocol and budget."""
+
+    metric: str
+    estimator: str
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """Return a tidy table: a row a protocol, budget and repetition."""
+        columns: dict[str, list[Any]] = {"protocol": [], "epsilon": [], "eps_perm": [], "repeat": [], self.metric: [], "theory": []}
+        pairs = any(isinstance(cell.budget, tuple) for cell in self)
+        for cell in self:
+            for repeat, error in enumerate(cell.errors.tolist()):
+                first = cell.budget[0] if isinstance(cell.budget, tuple) else None
+                for name, entry in zip(columns, (cell.protocol, cell.epsilon, first, repeat, error, cell.theory), strict=True):
+                    columns[name].append(entry)
+        if not pairs:
+            del columns["eps_perm"]
+        if all(each is None for each in columns["theory"]):
+            del columns["theory"]
+        return frames.made(kind, columns)
+
+    def best(self) -> dict[Any, str]:
+        """Return the protocol of least error for each budget."""
+        budgets = dict.fromkeys(cell.budget for cell in self)
+        return {each: min((cell for cell in self if cell.budget == each), key=lambda cell: cell.error).protocol for each in budgets}
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the errors against the budget of a report, both logarithmic, with the range over repetitions as a band."""
+        from . import plots
+
+        return plots.errors(self, ax)
+
+    def __repr__(self) -> str:
+        names, budgets = list(dict.fromkeys(cell.protocol for cell in self)), list(dict.fromkeys(cell.budget for cell in self))
+        cells = {(cell.protocol, cell.budget): f"{cell.error:.3g}" for cell in self}
+        width = max(map(len, names), default=0)
+        heads = [f"{each:g}" if isinstance(each, float) else ", ".join(f"{one:g}" for one in each) for each in budgets]
+        lines = [f"{self.metric} of {self.estimator} estimates", f"{'ε':{width}}  " + "  ".join(f"{head:>9}" for head in heads)]
+        for name in names:
+            lines.append(f"{name:{width}}  " + "  ".join(f"{cells.get((name, each), ''):>9}" for each in budgets))
+        return "\n".join(lines)
+
+
+def compare(
+    protocols: Sequence[Any] | Mapping[str, Any],
+    data: Any,
+    budgets: Sequence[float | Sequence[float]],
+    repeats: int = 30,
+    estimator: str = "raw",
+    metric: str = "mse",
+    rng: Rng = None,
+    *,
+    k: Any = None,
+) -> Comparison:
+    """Estimate the same data with several protocols and budgets, again and again, and return the errors.
+
+    ``protocols`` are classes, or callables that make a protocol or a solution of k and budgets (``partial(SMP, OUE)``); a mapping gives
+    them names. ``data`` is a vector of values, an array of records (a column an attribute), or a table with labels. A budget is a number,
+    or a pair (eps_perm, eps_1). ``estimator`` is "raw", "norm", "norm_sub" or "mle"; ``metric`` "mse", "mae" or "max", the mean over
+    attributes where there are several. ``k`` declares the domain (a list of sizes for records), which otherwise is what the data have.
+
+    >>> from multi_freq_ldpy import GRR, OUE
+    >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2] * 2000, budgets=[0.5, 4.0], k=50, rng=1)
+    >>> found.best()
+    {0.5: 'OUE', 4.0: 'GRR'}
+    """
+    named = _named(protocols)
+    held, sizes, single = _histograms(data, k)
+    wanted = [each[0] if len(each) == 1 else each for each in (_budgets(f"budgets[{i}]", one) for i, one in enumerate(budgets))]
+    times = _check.Integer(1, 2**31)("repeats", repeats)
+    _check.choice("estimator", estimator, ESTIMATORS)
+    _check.choice("metric", metric, tuple(METRICS))
+    if not wanted:
+        raise ValueError("budgets must have at least one entry")
+    stream, cells, n = as_stream(rng), [], int(held[0].sum())
+    truth = [each / n for each in held]
+    subjects = []
+    for name, factory in named.items():
+        for budget in wanted:
+            pair = budget if isinstance(budget, tuple) else (budget,)
+            try:
+                subjects.append((name, budget, made(factory, sizes[0] if single else list(sizes), pair)))
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"{name} with budget {budget}: {error}") from None
+    with Progress("compare", len(subjects) * times) as progress:
+        for name, budget, subject in subjects:
+            several = isinstance(subject, Solution)
+            if several == single:
+                raise TypeError(f"{name} is {'a solution, which needs records' if several else 'a protocol, which needs a vector of values'}")
+            true = truth if several else [_cells(subject, truth[0])]
+            errors = np.empty(times)
+            for i in range(times):
+                estimate = subject.estimate(subject.simulate(held if several else held[0], stream))
+                found = estimate if estimator == "raw" else getattr(estimate, estimator)()
+                parts = found if isinstance(found, Estimates) else [found]
+                errors[i] = np.mean([METRICS[metric](part.frequencies - own) for part, own in zip(parts, true, strict=True)])
+                progress.step(f"{name}, ε = {budget}")
+            theory = _theory(subject, true, n) if estimator == "raw" and metric == "mse" else None
+            limit = _limit(sizes[0], budget, truth[0], n) if single and metric == "mse" and estimator == "raw" else None
+            cells.append(Cell(name, budget, errors, theory, limit))
+    result = Comparison(cells)
+    result.metric, result.estimator = metric, estimator
+    return result
+
+
+def _named(protocols: Any) -> dict[str, Any]:
+    """Return factories by name."""
+    given = protocols if isinstance(protocols, Mapping | list | tuple) else [protocols]
+    if not given:
+        raise ValueError("protocols must have at least one entry")
+    if isinstance(given, Mapping):
+        return {str(name): factory for name, factory in given.items()}
+    named: dict[str, Any] = {}
+    for each in given:
+        if not callable(each):
+            raise TypeError(f"protocols must be classes, or callables that make a protocol or a solution, not {_check.shown(each)}")
+        name = _name(each)
+        if name in named:
+            raise ValueError(f"protocols must have different names, but {name!r} is among them twice: give a mapping of names")
+        named[name] = each
+    return named
+
+
+def _name(factory: Any) -> str:
+    inner = getattr(factory, "func", None)  # a partial
+    if inner is not None:
+        return f"{_name(inner)}[{', '.join(map(_name, factory.args))}]" if factory.args else _name(inner)
+    return str(getattr(factory, "__name__", None) or type(factory).__name__)
+
+
+def _histograms(data: Any, k: Any) -> tuple[list[NDArray[np.int64]], tuple[int, ...], bool]:
+    """Return how many users hold each value of each attribute, the domain sizes, and whether there is one attribute, given as a vector."""
+    if frames.is_table(data):
+        survey = Survey.from_table(data, 1.0)
+        records, sizes = survey.encode(data), survey.solution.ks
+    else:
+        records = _check.integers("data", data, 0, _check.LARGEST_DOMAIN, what="values are 0, …, k − 1")
+        if records.ndim not in (1, 2) or not records.size:
+            raise ValueError(f"data must be a vector of values or an array of records, not of shape {records.shape}")
+        found = [max(2, int(each) + 1) for each in np.atleast_1d(records.max(axis=0))]
+        sizes = tuple(found) if k is None else _check.domain_sizes("k", [k] if np.ndim(k) == 0 else k)
+        if len(sizes) != len(found) or any(size < needed for size, needed in zip(sizes, found, strict=True)):
+            raise ValueError(f"k must be at least {found if records.ndim == 2 else found[0]}, which the data need, not {_check.shown(k)}")
+    columns = records.T if records.ndim == 2 else [records]
+    return [np.bincount(column, minlength=size) for column, size in zip(columns, sizes, strict=True)], sizes, records.ndim == 1
+
+
+def _cells(subject: Any, truth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the true frequencies of what is estimated: of buckets, where values are grouped."""
+    return np.bincount(subject.cell_of(np.arange(subject.k)), weights=truth, minlength=subject.cells)
+
+
+def _theory(subject: Any, truth: list[NDArray[np.float64]], n: int) -> float:
+    """Return the expected mean squared error of raw estimates."""
+    if isinstance(subject, Solution):
+        return float(np.mean([subject.variance(n, own)[j].mean() for j, own in enumerate(truth)]))
+    return float(np.mean(subject.variance(n, truth[0])))
+
+
+def _limit(k: int, budget: Any, truth: NDArray[np.float64], n: int) -> float | None:
+    """Return the mean squared error of sets of the best size: no protocol that spends as much on a report does better in the worst case.
+
+    Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy", 2018.
+    """
+    epsilon = budget[-1] if isinstance(budget, tuple) else budget
+    e = np.exp(min(epsilon, 500.0))
+    sizes = np.arange(1, k)
+    p = sizes * e / (sizes * e + k - sizes)
+    q = (sizes * e * (sizes - 1) + (k - sizes) * sizes) / ((k - 1) * (sizes * e + k - sizes))
+    least = np.min(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q) * truth.mean())
+    return float(least / n)

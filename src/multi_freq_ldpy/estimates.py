@@ -1,0 +1,122 @@
+"""Frequencies of several attributes, and of several rounds."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsIndex, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import render
+from .estimate import Estimate
+from .tally import Tally
+
+
+class Estimates(tuple[Estimate, ...]):
+    """Estimates of several attributes, one ``Estimate`` each: a tuple, whose entries can also be asked for by name.
+
+    >>> from multi_freq_ldpy import GRR, SMP
+    >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
+    >>> estimates = solution.estimate(solution.randomize([[1, 0], [1, 2]] * 5000, rng=1))
+    >>> [e.frequencies.round(1) for e in estimates.norm()]
+    [array([0., 1.]), array([0.5, 0. , 0.5])]
+    >>> estimates[1].interval().shape
+    (3, 2)
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tally: Tally) -> "Estimates":
+        """Return the raw estimates of a solution's tally."""
+        return cls(map(Estimate.of, tally))
+
+    @property
+    def frequencies(self) -> list[NDArray[np.float64]]:
+        """The frequencies of each attribute."""
+        return [each.frequencies for each in self]
+
+    @property
+    def names(self) -> list[str]:
+        """What the attributes are called: their names, or their numbers."""
+        return [str(j) if each.name is None else each.name for j, each in enumerate(self)]
+
+    @overload
+    def __getitem__(self, attribute: SupportsIndex | str) -> Estimate: ...
+
+    @overload
+    def __getitem__(self, attribute: slice) -> tuple[Estimate, ...]: ...
+
+    def __getitem__(self, attribute: Any) -> Any:
+        if not isinstance(attribute, str):
+            return super().__getitem__(attribute)
+        if attribute not in self.names:
+            raise KeyError(f"attribute must be one of {', '.join(map(repr, self.names))}, not {attribute!r}")
+        return super().__getitem__(self.names.index(attribute))
+
+    def norm(self) -> "Estimates":
+        """Clip each attribute at 0 and divide by the sum."""
+        return Estimates(each.norm() for each in self)
+
+    def norm_sub(self) -> "Estimates":
+        """Project each attribute on the distributions."""
+        return Estimates(each.norm_sub() for each in self)
+
+    def labelled(self, labels: Iterable[Iterable[Any]], names: Iterable[str | None], kind: str | None = None) -> "Estimates":
+        """Return the same with names for the values and for the attributes; ``kind`` is that of the tables made of them."""
+        return Estimates(each.labelled(own, name, kind) for each, own, name in zip(self, labels, names, strict=True))
+
+    def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
+        """Return a table with a row a value of an attribute: see ``Estimate.to_frame``."""
+        return stacked(zip(self.names, self, strict=True), "attribute", kind, level)
+
+    def plot(self, truth: Sequence[Any] | None = None, level: float = 0.95) -> Any:
+        """Draw all attributes side by side, each as ``Estimate.plot`` does; returns the matplotlib figure."""
+        from . import plots
+
+        return plots.multiples(self, truth, level)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self))
+
+    def _repr_html_(self) -> str:
+        return render.html(self)
+
+
+class Rounds(list[Any]):
+    """Estimates of the same attribute, or attributes, round after round: a list."""
+
+    def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
+        """Return a table with a row a value and round."""
+        return stacked(enumerate(self), "round", kind, level)
+
+    def plot(self, values: Sequence[Any] | None = None, truth: Any = None, level: float = 0.95) -> Any:
+        """Draw the frequencies over the rounds, with their intervals as bands; returns the matplotlib figure.
+
+        ``values`` are those to draw, the eight most frequent if nothing else; ``truth`` is an array of rounds and values (a list of them for
+        several attributes).
+        """
+        from . import plots
+
+        return plots.lines(self, values, truth, level)
+
+
+def stacked(parts: Iterable[tuple[Any, Any]], name: str, kind: str | None, level: float) -> Any:
+    """Return a table of the parts' tables one below the other, with a column that tells which part."""
+    from . import frames
+
+    columns: dict[str, list[Any]] = {}
+
+    def add(part: Any, before: dict[str, Any]) -> None:
+        nonlocal kind
+        if isinstance(part, Estimate):
+            kind = kind or part.kind
+            own = part._columns(level)
+            for column, entries in (before | own).items():
+                columns.setdefault(column, []).extend(entries if column in own else [entries] * len(part))
+        else:
+            for each, entry in zip(part.names, part, strict=True):
+                add(entry, before | {"attribute": each})
+
+    for key, part in parts:
+        add(part, {name: key})
+    return frames.made(kind, columns)

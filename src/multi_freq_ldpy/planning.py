@@ -1,0 +1,165 @@
+"""Before collecting: which protocol, how many users, how much budget."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _check, frames, intervals, registry
+from .longitudinal.memoized import Memoized
+from .protocol import BUDGETS, made
+from .solutions.base import Solution
+
+USERS = 10_000
+MOST = 2**62
+SMALLEST, LARGEST = 1e-3, 50.0
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """One protocol: its standard error for rare values, the length of a report, and about how many words counting one looks at."""
+
+    protocol: Any
+    error: float
+    report_bytes: int
+    work: int
+
+
+class Recommendations(tuple[Recommendation, ...]):
+    """Protocols, the one of least error first."""
+
+    __slots__ = ()
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """Return a table with a row a protocol."""
+        return frames.made(kind, self._columns())
+
+    def _columns(self) -> dict[str, list[Any]]:
+        return {
+            "protocol": [type(each.protocol).__name__ for each in self],
+            "error": [each.error for each in self],
+            "bytes": [each.report_bytes for each in self],
+            "work": [each.work for each in self],
+        }
+
+    def __repr__(self) -> str:
+        lines = [f"{'protocol':10} {'error':>8} {'bytes':>9} {'work':>9}"]
+        lines += [
+            f"{type(each.protocol).__name__:10} {each.error:8.4f} {each.report_bytes:9,} {each.work:9,}".rstrip() for each in self
+        ]
+        return "\n".join(lines)
+
+
+def recommend(k: int, epsilon: float | Sequence[float], n: int | None = None, max_bytes: int | None = None) -> Recommendations:
+    """Return the protocols for k values and a budget, the one with the least error first.
+
+    ``epsilon`` is one budget, or a pair (eps_perm, eps_1) for users who report again and again. The error is the standard error of
+    the frequency of a rare value among n users (10 000 if nothing else); ``max_bytes`` leaves out longer reports; ``work`` is about how
+    many machine words counting a report looks at. Protocols that cannot realise the budget are left out.
+
+    >>> recommend(100, 1.0, n=50_000, max_bytes=4)
+    protocol      error     bytes      work
+    OLH          0.0086         3       100
+    BLH          0.0097         3       100
+    GRR          0.0259         1         1
+    """
+    size = _check.domain_size("k", k)
+    users = USERS if n is None else _check.Integer(1, MOST)("n", n)
+    most = None if max_bytes is None else _check.Integer(1, MOST)("max_bytes", max_bytes)
+    budgets = _budgets("epsilon", epsilon)
+    found: list[Recommendation] = []
+    for name, cls in registry.PROTOCOLS.items():
+        takes = [field for field in cls.__dataclass_fields__ if field in BUDGETS]
+        if len(takes) != len(budgets) or issubclass(cls, Memoized) != (len(budgets) == 2):
+            continue
+        try:
+            protocol = cls(size, *budgets)
+        except ValueError:  # a budget that this protocol cannot realise
+            continue
+        if most is None or protocol.report_bytes <= most:
+            found.append(Recommendation(protocol, float(protocol.variance(users)) ** 0.5, protocol.report_bytes, protocol.work))
+    if not found:
+        raise ValueError(f"no protocol realises epsilon={_check.shown(epsilon)} with k={size} in at most {most} bytes")
+    return Recommendations(sorted(found, key=lambda each: (each.error, each.report_bytes)))
+
+
+def sample_size(
+    factory: Callable[..., Any], k: Any, epsilon: float | Sequence[float], error: float, level: float = 0.95, f: float = 0.0
+) -> int:
+    """Return how many users are needed for a frequency of f to be estimated to within ±``error`` with probability ``level``.
+
+    ``factory(k, epsilon)`` is a protocol or a solution (then k is a list of domain sizes, and the attribute with the largest error counts);
+    ``epsilon`` is a pair for protocols with two budgets.
+
+    >>> from functools import partial
+    >>> from multi_freq_ldpy import GRR, OUE, SMP
+    >>> sample_size(OUE, 10, 1.0, 0.01)
+    141475
+    >>> sample_size(partial(SMP, GRR), [2, 3], 1.0, 0.01)
+    297213
+    """
+    subject = _subject(factory, k, _budgets("epsilon", epsilon))
+    reach = _check.probability("error", error, 1e-9, 1.0)
+    share, z = _check.probability("f", f), intervals.two_sided(_check.probability("level", level, 1e-6, 1 - 1e-12))
+
+    def enough(n: int) -> bool:
+        return z * _std(subject, n, share) <= reach
+
+    n = 1
+    while not enough(n):
+        n *= 2
+        if n > MOST:
+            raise ValueError(f"error={error} cannot be reached: even {MOST} users have {z * _std(subject, MOST, share):.2g}")
+    low = n // 2
+    while n - low > 1:
+        middle = (low + n) // 2
+        low, n = (low, middle) if enough(middle) else (middle, n)
+    return n
+
+
+def epsilon_for(factory: Callable[..., Any], k: Any, n: int, error: float, level: float = 0.95, f: float = 0.0) -> float:
+    """Return the smallest budget with which n users are enough for ±``error`` (see ``sample_size``), to a millionth.
+
+    ``factory`` takes one budget; for two say how they go together: ``lambda k, eps: LOSUE(k, 2 * eps, eps)``.
+
+    >>> from multi_freq_ldpy import OUE
+    >>> round(epsilon_for(OUE, 10, 141_475, 0.01), 4)
+    1.0
+    """
+    users, reach = _check.Integer(1, MOST)("n", n), _check.probability("error", error, 1e-9, 1.0)
+    share, z = _check.probability("f", f), intervals.two_sided(_check.probability("level", level, 1e-6, 1 - 1e-12))
+
+    def needed(epsilon: float) -> float:
+        return z * _std(_subject(factory, k, (epsilon,)), users, share)
+
+    low, high = SMALLEST, LARGEST
+    if needed(high) > reach:
+        raise ValueError(f"error={error} cannot be reached with n={users} users: epsilon={LARGEST:g} has {needed(high):.2g}")
+    if needed(low) <= reach:
+        return low
+    while high / low > 1 + 1e-6:
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if needed(middle) <= reach else (middle, high)
+    return high
+
+
+def _budgets(name: str, epsilon: Any) -> tuple[float, ...]:
+    """Return one budget or two."""
+    if isinstance(epsilon, list | tuple | np.ndarray):
+        if len(epsilon) != 2:
+            raise ValueError(f"{name} must be a number or a pair (eps_perm, eps_1), not {_check.shown(epsilon)}")
+        return tuple(_check.budget(f"{name}[{i}]", each) for i, each in enumerate(epsilon))
+    return (_check.budget(name, epsilon),)
+
+
+def _subject(factory: Any, k: Any, budgets: tuple[float, ...]) -> Any:
+    """Return what a factory makes."""
+    if not callable(factory):
+        raise TypeError(f"factory must be a protocol class, or a callable that makes a protocol or a solution, not {_check.shown(factory)}")
+    return made(factory, k, budgets)
+
+
+def _std(subject: Any, n: int, f: float) -> float:
+    variance = subject.variance(n, f)
+    return float(np.max(variance) if isinstance(subject, Solution) else variance) ** 0.5

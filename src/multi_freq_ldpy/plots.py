@@ -1,0 +1,169 @@
+"""Pictures of estimates, with matplotlib. Colours are those of Okabe and Ito, which colour-blind readers can tell apart."""
+
+from collections.abc import Sequence
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check, render
+from .estimate import Estimate
+from .estimates import Estimates
+from .frames import missing
+
+BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#999999"
+COLOURS = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", GREY)
+MANY = 40
+"""Values from which on there are no bars."""
+
+
+def pyplot() -> Any:
+    """Return pyplot, or say that matplotlib has to be installed."""
+    try:
+        from matplotlib import pyplot as plt
+    except ImportError:
+        raise missing("matplotlib", "plot") from None
+    return plt
+
+
+def bars(estimate: Estimate, truth: Any = None, level: float = 0.95, ax: Any = None) -> Any:
+    """Draw one attribute: bars with intervals, points with a band where there are many values."""
+    true = _truth(truth, estimate)
+    if ax is None:
+        wide = min(10.0, 2.5 + 0.5 * len(estimate)) if len(estimate) < MANY else 9.0
+        _, ax = pyplot().subplots(figsize=(max(4.5, wide), 3.6), layout="constrained")
+    places, shares = np.arange(len(estimate)), 100 * estimate.frequencies
+    limits = 100 * estimate.interval(level) if estimate.method == "raw" else None
+    if len(estimate) < MANY:
+        ax.bar(places, shares, width=0.62, color=BLUE, alpha=0.75, label="estimate")
+        if limits is not None:
+            middle, reach = limits.mean(axis=1), np.diff(limits, axis=1)[:, 0] / 2
+            ax.errorbar(places, middle, reach, fmt="none", ecolor="black", capsize=3, lw=1.2, label=f"{100 * level:g} % interval")
+        _ticks(ax, places, estimate.values)
+    else:
+        ax.plot(places, shares, ".", color=BLUE, markersize=4, label="estimate")
+        if limits is not None:
+            ax.fill_between(places, *limits.T, color=BLUE, alpha=0.2, lw=0, label=f"{100 * level:g} % interval")
+        ax.set_xlabel("value")
+    if true is not None:
+        style = {"marker": "D", "markersize": 6, "ls": ""} if len(estimate) < MANY else {"lw": 1.2}
+        ax.plot(places, 100 * true, color=VERMILION, label="truth", zorder=3, **style)
+    _finish(ax)
+    ax.set_title(estimate.name or f"{render.users(estimate)}", fontsize=10, loc="left")
+    if len(estimate) > 1:
+        ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.08), ncols=3, borderaxespad=0)
+    return ax
+
+
+def multiples(estimates: Estimates, truth: Sequence[Any] | None, level: float) -> Any:
+    """Draw several attributes side by side, three in a row."""
+    if truth is not None and len(truth) != len(estimates):
+        raise ValueError(f"truth must have an entry an attribute, {len(estimates)}, not {len(truth)}")
+    across = min(3, len(estimates))
+    down = ceil(len(estimates) / across)
+    figure, panels = pyplot().subplots(down, across, figsize=(3.8 * across, 0.4 + 2.9 * down), layout="constrained", squeeze=False)
+    for j, panel in enumerate(panels.flat):
+        if j >= len(estimates):
+            panel.set_visible(False)
+            continue
+        bars(estimates[j], None if truth is None else truth[j], level, panel)
+        panel.set_title(estimates.names[j], fontsize=10, loc="left")
+        panel.get_legend().remove()
+    handles, labels = panels.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def lines(rounds: Sequence[Any], values: Sequence[Any] | None, truth: Any, level: float) -> Any:
+    """Draw frequencies over rounds, a panel an attribute."""
+    if not rounds:
+        raise ValueError("there are no rounds to draw")
+    several = isinstance(rounds[0], Estimates)
+    attributes = list(zip(*rounds, strict=True)) if several else [tuple(rounds)]
+    names = rounds[0].names if several else [rounds[0].name]
+    figure, panels = pyplot().subplots(
+        1, len(attributes), figsize=(1.5 + 4.2 * len(attributes), 3.6), layout="constrained", squeeze=False
+    )
+    for j, (panel, name, estimates) in enumerate(zip(panels[0], names, attributes, strict=True)):
+        _over_rounds(panel, estimates, None if several else values, None if truth is None else truth[j] if several else truth, level)
+        if name is not None:
+            panel.set_title(name, fontsize=10, loc="left")
+    return figure
+
+
+def _over_rounds(panel: Any, estimates: Sequence[Estimate], values: Sequence[Any] | None, truth: Any, level: float) -> None:
+    shares = 100 * np.array([each.frequencies for each in estimates])
+    limits = 100 * np.array([each.interval(level) for each in estimates])
+    first, at = estimates[0], np.arange(len(estimates))
+    drawn = np.sort(np.argsort(-shares.mean(axis=0))[: len(COLOURS)]) if values is None else first._numbers("values", values)
+    if len(drawn) > len(COLOURS):
+        raise ValueError(f"values must be {len(COLOURS)} at most, which colours can tell apart, not {len(drawn)}")
+    true = None if truth is None else _check.numbers("truth", truth, 0, 1)
+    if true is not None and true.shape != shares.shape:
+        raise ValueError(f"truth must have a row a round and a column a value, {shares.shape}, not {true.shape}")
+    for colour, i in zip(COLOURS, drawn, strict=False):
+        panel.plot(at, shares[:, i], "o-", color=colour, markersize=3, lw=1.4, label=str(first.values[i]))
+        panel.fill_between(at, limits[:, i, 0], limits[:, i, 1], color=colour, alpha=0.15, lw=0)
+        if true is not None:
+            panel.plot(at, 100 * true[:, i], "--", color=colour, lw=1)
+    panel.set_xlabel("round")
+    panel.xaxis.get_major_locator().set_params(integer=True)
+    _finish(panel)
+    panel.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def errors(comparison: Any, ax: Any = None) -> Any:
+    """Draw the errors of a comparison against the budget of a report."""
+    if ax is None:
+        _, ax = pyplot().subplots(figsize=(6.8, 4.0), layout="constrained")
+    names = list(dict.fromkeys(cell.protocol for cell in comparison))
+    styles = ("-", "--", ":")
+    for i, name in enumerate(names):
+        cells = sorted((cell for cell in comparison if cell.protocol == name), key=lambda cell: cell.epsilon)
+        at, colour = [cell.epsilon for cell in cells], COLOURS[i % len(COLOURS)]
+        low, high = zip(*(np.percentile(cell.errors, (10, 90)) for cell in cells), strict=True)
+        mean = [cell.error for cell in cells]
+        ax.plot(at, mean, "o", ls=styles[i // len(COLOURS) % 3], color=colour, markersize=4, lw=1.4, label=name)
+        ax.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+        if cells[0].theory is not None:
+            ax.plot(at, [cell.theory for cell in cells], "_", color=colour, markersize=12, mew=1.2, label="theory" if i == 0 else None)
+    limits = {cell.epsilon: cell.limit for cell in comparison if cell.limit is not None}
+    if limits:
+        ax.plot(sorted(limits), [limits[each] for each in sorted(limits)], color="black", lw=1, ls=(0, (1, 1)), label="limit")
+    ax.set_xlabel("ε of a report")
+    ax.set_ylabel(comparison.metric)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.grid(color="#e8e8e8", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    ticks = sorted({cell.epsilon for cell in comparison})
+    ax.set_xticks(ticks, [f"{each:g}" for each in ticks], fontsize=8)
+    ax.minorticks_off()
+    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def _truth(truth: Any, estimate: Estimate) -> NDArray[np.float64] | None:
+    """Return the true frequencies, given as such or as counts."""
+    if truth is None:
+        return None
+    true = _check.numbers("truth", truth, 0)
+    if true.shape != (len(estimate),):
+        raise ValueError(f"truth must have {len(estimate)} entries, one a value, not shape {true.shape}")
+    return np.asarray(true / true.sum() if true.sum() > 1.5 else true)
+
+
+def _ticks(ax: Any, places: Any, values: Sequence[Any]) -> None:
+    labels = [render._short(value) for value in values]
+    crowded = sum(len(label) for label in labels) > 45 or len(labels) > 16
+    ax.set_xticks(places, labels, fontsize=8, rotation=90 if crowded else 0)
+
+
+def _finish(ax: Any) -> None:
+    ax.axhline(0, color="black", lw=0.8)
+    ax.set_ylabel("users, %")
+    ax.grid(axis="y", color="#e8e8e8", lw=0.8)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)

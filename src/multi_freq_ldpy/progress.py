@@ -1,0 +1,34 @@
+"""How far something long is: a line on the terminal, from the second second on."""
+
+import sys
+import time
+from typing import Any
+
+AFTER = 2.0
+EVERY = 0.1
+
+
+class Progress:
+    """A bar on standard error, if that is a terminal: ``with Progress("compare", steps) as progress: progress.step()``."""
+
+    def __init__(self, name: str, total: int) -> None:
+        self.name, self.total, self.done = name, total, 0
+        self._started = self._last = time.monotonic()
+        self._shown = False
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def step(self, what: str = "", steps: int = 1) -> None:
+        """Say that so many steps are done."""
+        self.done += steps
+        now = time.monotonic()
+        if sys.stderr.isatty() and now - self._started > AFTER and now - self._last > EVERY:
+            self._last, self._shown = now, True
+            share = min(1.0, self.done / max(1, self.total))
+            left = (now - self._started) * (1 - share) / max(share, 1e-9)
+            print(f"\r{self.name} {'█' * round(30 * share):·<30} {share:4.0%}, {left:.0f} s left  {what[:40]:40}", end="", file=sys.stderr)
+
+    def __exit__(self, *_: Any) -> None:
+        if self._shown:
+            print("\r" + " " * 100 + "\r", end="", file=sys.stderr, flush=True)

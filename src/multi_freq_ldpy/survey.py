@@ -1,0 +1,271 @@
+"""A collection as its makers see it: attributes with names, categories with labels, tables in and out."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _check, frames, registry, wire
+from .estimates import Estimates, Rounds
+from .labels import cell_labels, declared, encoded, is_missing, ordered
+from .longitudinal.client import Client
+from .longitudinal.panel import Panel
+from .privacy import Privacy
+from .protocols.adaptive import best
+from .randomness import Rng
+from .solutions.base import Solution
+from .solutions.smp import SMP
+from .tally import Tally
+
+VERSION = 1
+REPORT = "report"
+"""The column of a table of reports: bytes, as on the wire."""
+
+
+class Survey:
+    """Attributes with names and declared categories, budgets, a solution and a protocol: all that a client and an aggregator share.
+
+    ``attributes`` maps each name to its categories, in order; they are never learnt from data in silence. One budget (``epsilon``) asks
+    once: ``randomize`` makes a report of each row of a table. Two budgets (``eps_perm``, ``eps_1``) ask again and again:
+    ``panel`` is for many simulated users, ``client`` for one device. Tables are pandas or polars DataFrames, Arrow tables, or dicts of
+    lists, and what is made of a table is of its kind.
+
+    A label that is not declared, or a missing value, is an error, unless ``other`` or ``missing`` names a category for it: attributes that
+    have this category use it. ``options`` go to the solution (``fake`` of RS+FD) or to the protocol.
+
+    >>> from multi_freq_ldpy import GRR
+    >>> survey = Survey({"smokes": ["yes", "no"], "age": ["under 30", "30 to 60", "over 60"]}, epsilon=2.0)
+    >>> people = {"smokes": ["no", "no", "yes", "no"] * 2500, "age": ["under 30", "over 60"] * 5000}
+    >>> reports = survey.randomize(people, rng=1)
+    >>> reports["report"][:3]
+    [b'...', b'...', b'...']
+    >>> survey.estimate(reports)["smokes"]
+    Estimate of smokes from 10,000 users: frequency ± standard error
+    yes  0.2... ± 0.00...
+    no   0.7... ± 0.00...
+    """
+
+    attributes: dict[str, tuple[Any, ...]]
+    solution: Solution
+
+    def __init__(
+        self,
+        attributes: Mapping[str, Iterable[Any]],
+        epsilon: float | None = None,
+        *,
+        eps_perm: float | None = None,
+        eps_1: float | None = None,
+        solution: type[Solution] = SMP,
+        protocol: Any = best,
+        other: Any = None,
+        missing: Any = None,
+        **options: Any,
+    ) -> None:
+        categories = declared(attributes)
+        if not (isinstance(solution, type) and issubclass(solution, Solution)):
+            raise TypeError(f"solution must be SPL, SMP or RSFD, not {_check.shown(solution)}")
+        given = {"epsilon": epsilon, "eps_perm": eps_perm, "eps_1": eps_1}
+        budgets = {name: budget for name, budget in given.items() if budget is not None}
+        made = solution(protocol, [len(each) for each in categories.values()], **budgets, **options)
+        self._set(categories, made, other, missing)
+
+    def _set(self, attributes: dict[str, tuple[Any, ...]], solution: Solution, other: Any, missing: Any) -> None:
+        for name, label in (("other", other), ("missing", missing)):
+            if label is not None and not any(label in labels for labels in attributes.values()):
+                raise ValueError(f"{name}={_check.shown(label)} must be a declared category of some attribute")
+        if other is not None and other == missing:
+            raise ValueError(f"other and missing must be different categories, not both {_check.shown(other)}")
+        self.attributes, self.solution, self.other, self.missing = attributes, solution, other, missing
+
+    @classmethod
+    def from_table(cls, table: Any, epsilon: float | None = None, columns: Iterable[str] | None = None, **options: Any) -> "Survey":
+        """Return a survey whose categories are the values *found in the data*: for simulations only.
+
+        This looks at the data: to collect with such categories would tell which values occur before anybody was asked. Columns are those
+        named, or all; categories are sorted; missing values are left out.
+        """
+        names = list(frames.names_of("table", table) if columns is None else columns)
+        found = frames.columns_of("table", table, names)
+        return cls({name: ordered({each for each in found[name] if not is_missing(each)}) for name in names}, epsilon, **options)
+
+    # Files
+
+    def to_spec(self) -> dict[str, Any]:
+        """Return the survey as a dict that JSON can hold."""
+        attributes = [{"name": name, "categories": list(labels)} for name, labels in self.attributes.items()]
+        spec = {"version": VERSION, "attributes": attributes, "other": self.other, "missing": self.missing}
+        return spec | {"solution": registry.to_spec(self.solution)}
+
+    @classmethod
+    def from_spec(cls, spec: Any) -> "Survey":
+        """Return the survey of a spec; whatever is unknown in it is a ValueError."""
+        if not isinstance(spec, dict) or type(spec.get("version")) is not int:
+            raise ValueError(f"survey must be an object with a version, not {_check.shown(spec)}")
+        if spec["version"] != VERSION:
+            raise ValueError(f"survey has version {spec['version']}; this package reads version {VERSION}")
+        fields = {"version", "attributes", "other", "missing", "solution"}
+        if set(spec) != fields:
+            raise ValueError(f"survey must have the fields {sorted(fields)}, not {sorted(map(str, spec))}")
+        entries = spec["attributes"]
+        if not isinstance(entries, list) or not all(isinstance(each, dict) and set(each) == {"name", "categories"} for each in entries):
+            raise ValueError(f"attributes must be a list of names with categories, not {_check.shown(entries)}")
+        if len({str(each["name"]) for each in entries}) != len(entries):
+            raise ValueError(f"attributes must have different names, not {[each['name'] for each in entries]}")
+        try:
+            categories = declared({each["name"]: each["categories"] for each in entries})
+            solution = registry.from_spec(spec["solution"])
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        if not isinstance(solution, Solution) or list(solution.ks) != [len(labels) for labels in categories.values()]:
+            raise ValueError(f"solution must be one over the declared categories, not {_check.shown(solution)}")
+        survey: Survey = object.__new__(cls)
+        survey._set(categories, solution, spec["other"], spec["missing"])
+        return survey
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the survey as JSON, for clients and aggregators; a file is not overwritten unless ``force`` says so."""
+        frames.write(path, (json.dumps(self.to_spec(), indent=2, ensure_ascii=False) + "\n").encode(), force)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Survey":
+        """Return the survey that ``save`` wrote."""
+        try:
+            spec = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{os.fspath(path)} is not a survey: {error}") from None
+        try:
+            return cls.from_spec(spec)
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)} is not a survey: {error}") from None
+
+    # The verbs
+
+    @property
+    def privacy(self) -> Privacy:
+        """What is promised to those who take part."""
+        return self.solution.privacy
+
+    @property
+    def longitudinal(self) -> bool:
+        """Whether users are asked again and again."""
+        return self.solution.permanent is not None
+
+    def encode(self, table: Any) -> NDArray[np.int64]:
+        """Return the rows of a table as numbers of categories, shape (n, d)."""
+        columns = frames.columns_of("table", table, self.attributes)
+        return np.column_stack([encoded(name, values, self.attributes[name], self.other, self.missing) for name, values in columns.items()])
+
+    def randomize(self, table: Any, rng: Rng = None) -> Any:
+        """Return a table of reports, a row a user, with the column "report": bytes, as on the wire."""
+        if self.longitudinal:
+            raise ValueError("a survey with two budgets asks again and again: use survey.panel(n) or survey.client(path), not randomize")
+        return self._table(frames.kind_of(table), self.solution.randomize(self.encode(table), rng))
+
+    def tally(self, reports: Any) -> Tally:
+        """Count reports: a table with a column "report", an array as ``survey.solution.randomize`` makes it, or an iterable of those."""
+        return self.solution.tally(map(self._reports, self._batches(reports)))
+
+    def estimate(self, reports: Any) -> Estimates:
+        """Return the frequencies of each attribute with their errors, labelled, from reports or from a tally."""
+        kind = None if isinstance(reports, Tally) or not frames.is_table(reports) else frames.kind_of(reports)
+        counted = reports if isinstance(reports, Tally) else self.tally(reports)
+        return self.labelled(self.solution.estimate(counted), kind)
+
+    def labelled(self, estimates: Estimates, kind: str | None = None) -> Estimates:
+        """Return estimates of this survey's solution with its names and labels."""
+        cells = [
+            cell_labels(labels, protocol) for labels, protocol in zip(self.attributes.values(), self.solution.protocols, strict=True)
+        ]
+        return estimates.labelled(cells, self.attributes, kind)
+
+    def panel(self, n: int, rng: Rng = None) -> "SurveyPanel":
+        """Return n simulated users who report round after round."""
+        self._again("panel")
+        return SurveyPanel(self, Panel(self.solution, n, rng))
+
+    def client(self, path: str | os.PathLike[str], limit: float | None = None, context: bytes = b"") -> "SurveyClient":
+        """Return one device that reports again and again, with its secret and its ledger in a file (see ``Client.open``)."""
+        self._again("client")
+        return SurveyClient(self, Client.open(path, self.solution, limit, context))
+
+    # What the verbs share
+
+    def _again(self, verb: str) -> None:
+        if not self.longitudinal:
+            raise ValueError(f"a survey with one budget asks once: use randomize, not {verb}, or give it two budgets, eps_perm and eps_1")
+
+    def _table(self, kind: str, reports: NDArray[Any]) -> Any:
+        data, size = wire.encode(self.solution, reports), self.solution.report_bytes
+        return frames.made(kind, {REPORT: [data[i : i + size] for i in range(0, len(data), size)]})
+
+    def _batches(self, reports: Any) -> Iterable[Any]:
+        single = frames.is_table(reports) or hasattr(reports, "__array__")
+        if not single and (not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally)):
+            raise TypeError(f"reports must be a table with a column {REPORT!r}, an array or an iterable of those, not {_check.shown(reports)}")
+        return [reports] if single else reports
+
+    def _reports(self, batch: Any) -> NDArray[Any]:
+        if not frames.is_table(batch):
+            return self.solution._as_reports(batch)
+        entries, size = frames.columns_of("reports", batch, [REPORT])[REPORT], self.solution.report_bytes
+        for i, each in enumerate(entries):
+            if not isinstance(each, bytes) or len(each) != size:
+                raise ValueError(f"reports, row {i}: a report of this survey has {size} bytes, not {_check.shown(each)}")
+        return wire.decode(self.solution, b"".join(entries))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Survey) and self.to_spec() == other.to_spec()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names = ", ".join(f"{name} ({len(labels)})" for name, labels in self.attributes.items())
+        return f"<Survey of {names}: {_check.shown(self.solution)}>"
+
+
+@dataclass(frozen=True)
+class SurveyPanel:
+    """The simulated users of a survey over time, as tables: see ``Panel``."""
+
+    survey: Survey
+    panel: Panel
+
+    def report(self, table: Any, users: Any = None) -> Any:
+        """Return a table of reports about everybody's present answers; ``users`` says whose rows they are where not all report."""
+        return self.survey._table(frames.kind_of(table), self.panel.report(self.survey.encode(table), users))
+
+    def tally(self, table: Any, users: Any = None) -> Tally:
+        """Return the tally of what ``report`` would return."""
+        return self.panel.tally(self.survey.encode(table), users)
+
+    def run(self, rounds: Iterable[Any]) -> Rounds:
+        """Return the labelled estimates of each round, given a table a round."""
+        found = Rounds()
+        for table in rounds:
+            found.append(self.survey.labelled(self.survey.solution.estimate(self.tally(table)), frames.kind_of(table)))
+        return found
+
+
+@dataclass(frozen=True)
+class SurveyClient:
+    """One device of a survey over time: see ``Client``."""
+
+    survey: Survey
+    client: Client
+
+    def report(self, answers: Mapping[str, Any]) -> bytes:
+        """Return what the device sends about its present answers, a label an attribute."""
+        if not isinstance(answers, Mapping):
+            raise TypeError(f"answers must map attributes to labels, not {_check.shown(answers)}")
+        record = self.survey.encode({name: [label] for name, label in answers.items()})[0]
+        return wire.encode(self.survey.solution, self.client.report(record))
+
+    @property
+    def spent(self) -> float:
+        """The privacy loss so far."""
+        return self.client.spent

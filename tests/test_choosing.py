@@ -1,0 +1,212 @@
+"""Choosing a protocol: comparisons on data, recommendations, how many users and how much budget."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multi_freq_ldpy import (
+    BLH,
+    GRR,
+    LGRR,
+    LOSUE,
+    OLH,
+    OUE,
+    RSFD,
+    SHE,
+    SMP,
+    SPL,
+    SS,
+    SUE,
+    THE,
+    DBitFlipPM,
+    compare,
+    datasets,
+    epsilon_for,
+    recommend,
+    sample_size,
+)
+
+ONE_SHOT = [GRR, BLH, OLH, SS, SUE, OUE, THE, SHE]
+VALUES = np.repeat(np.arange(20), np.arange(20) * 10)
+
+
+def test_errors_are_those_of_theory() -> None:
+    """The mean over 300 repetitions is within five of its deviations of the expected error, for every protocol and solution."""
+    found = compare(ONE_SHOT, VALUES, [0.5, 2.0], repeats=300, rng=1)
+    found += compare([LGRR, LOSUE, DBitFlipPM and (lambda k, p, e: LOSUE(k, p, e))], VALUES, [(3.0, 1.0)], repeats=300, rng=2)
+    records = np.column_stack([VALUES, VALUES % 7])
+    found += compare([partial(SMP, OUE), partial(SPL, GRR), partial(RSFD, OUE)], records, [1.0], repeats=300, rng=3)
+    assert len(found) == 2 * 8 + 3 + 3
+    for cell in found:
+        assert cell.theory is not None
+        assert abs(cell.error - cell.theory) < 5 * cell.errors.std() / 300**0.5, cell
+        if cell.limit is not None:
+            assert cell.theory > 0.999 * cell.limit, cell
+    sets = [cell for cell in found if cell.protocol == "SS"]
+    assert all(cell.theory < 1.02 * cell.limit for cell in sets), "sets of the best size attain the limit"
+
+
+@pytest.mark.parametrize("estimator", ["raw", "norm", "norm_sub"])
+@pytest.mark.parametrize("metric", ["mse", "mae", "max"])
+def test_metrics_and_estimators(metric: str, estimator: str) -> None:
+    """The errors are those of estimates drawn from the same stream."""
+    from multi_freq_ldpy import Stream
+
+    found, stream = compare([OUE], VALUES, [1.0], 5, estimator, metric, rng=4), Stream(4)
+    true = np.bincount(VALUES) / len(VALUES)
+    for error in found[0].errors:
+        estimate = OUE(20, 1.0).estimate(OUE(20, 1.0).simulate(np.bincount(VALUES), stream))
+        errors = (estimate if estimator == "raw" else getattr(estimate, estimator)()).frequencies - true
+        expected = {"mse": np.mean(errors**2), "mae": np.mean(abs(errors)), "max": np.max(abs(errors))}[metric]
+        assert error == pytest.approx(expected)
+    assert (found[0].theory is None) == (metric != "mse" or estimator != "raw")
+
+
+def test_tables_and_pictures_of_comparisons() -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    found = compare({"mine": GRR, "other": OUE}, VALUES, [0.5, 1.0, 4.0], repeats=4, rng=5)
+    frame = found.to_frame("pandas")
+    assert list(frame.columns) == ["protocol", "epsilon", "repeat", "mse", "theory"] and len(frame) == 2 * 3 * 4
+    assert frame.groupby(["protocol", "epsilon"])["mse"].mean()[("mine", 0.5)] == pytest.approx(found[0].error)
+    assert found.best() == {0.5: "other", 1.0: "other", 4.0: "mine"}
+    lines = repr(found).splitlines()
+    assert lines[0] == "mse of raw estimates" and len(lines) == 4 and lines[2].startswith("mine ")
+    ax = found.plot()
+    assert {"mine", "other", "theory", "limit"} <= set(ax.get_legend_handles_labels()[1])
+    pairs = compare([LGRR], VALUES, [(2.0, 1.0), (4.0, 2.0)], repeats=2, rng=6)
+    assert list(pairs.to_frame("pandas")["eps_perm"]) == [2.0, 2.0, 4.0, 4.0] and list(pairs.best()) == [(2.0, 1.0), (4.0, 2.0)]
+    mpl.pyplot.close("all")
+
+
+def test_comparisons_of_tables() -> None:
+    people = datasets.population(500, rng=1)
+    found = compare([partial(SMP, GRR)], {name: people[name] for name in ("sex", "smokes")}, [1.0], repeats=2, rng=1)
+    assert found[0].protocol == "SMP[GRR]" and found[0].errors.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([], VALUES, [1.0]), {}, "protocols"),
+        (([GRR, GRR], VALUES, [1.0]), {}, "'GRR' is among them twice"),
+        (([3], VALUES, [1.0]), {}, "protocols must be classes"),
+        (([GRR], [], [1.0]), {}, "data"),
+        (([GRR], [0.5], [1.0]), {}, "data"),
+        (([GRR], [-1], [1.0]), {}, "data"),
+        (([GRR], np.zeros((2, 2, 2), int), [1.0]), {}, "data"),
+        (([GRR], VALUES, []), {}, "budgets"),
+        (([GRR], VALUES, [0]), {}, r"budgets\[0\]"),
+        (([GRR], VALUES, [(1.0, 2.0, 3.0)]), {}, r"budgets\[0\] must be a number or a pair"),
+        (([GRR], VALUES, [(1.0, 2.0)]), {}, "GRR with budget"),
+        (([LGRR], VALUES, [1.0]), {}, "LGRR with budget 1.0"),
+        (([GRR], VALUES, [1.0]), {"k": 3}, "k must be at least 20"),
+        (([GRR], VALUES, [1.0]), {"repeats": 0}, "repeats"),
+        (([GRR], VALUES, [1.0]), {"estimator": "best"}, "estimator"),
+        (([GRR], VALUES, [1.0]), {"metric": "rmse"}, "metric"),
+        (([OUE], VALUES, [1.0]), {"estimator": "mle"}, "mle"),
+        (([partial(SMP, GRR)], VALUES, [1.0]), {}, "SMP"),
+        (([GRR], np.zeros((3, 2), int), [1.0]), {}, "GRR"),
+    ],
+)
+def test_wrong_comparisons(arguments: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        compare(*arguments, **options)
+
+
+def test_recommendations() -> None:
+    for k, epsilon in ((4, 3.0), (100, 1.0), (1000, 2.0), (2, 0.5)):
+        found = recommend(k, epsilon, n=5000)
+        assert {type(each.protocol) for each in found} == set(ONE_SHOT)
+        assert [each.error for each in found] == sorted(each.error for each in found)
+        for each in found:
+            assert each.error == pytest.approx(each.protocol.variance(5000) ** 0.5)
+            assert each.report_bytes == each.protocol.report_bytes
+    short = recommend(1000, 1.0, max_bytes=5)
+    assert {type(each.protocol).__name__ for each in short} == {"GRR", "OLH", "BLH"}
+    assert {type(each.protocol).__name__[0] for each in recommend(10, (2.0, 1.0))} == {"L"}
+    assert list(short.to_frame("pandas").columns) == ["protocol", "error", "bytes", "work"]
+    assert [each.work for each in recommend(100, 1.0) if type(each.protocol) is OUE] == [2]
+    for wrong in (lambda: recommend(1, 1.0), lambda: recommend(5, 0), lambda: recommend(5, (1, 2, 3)), lambda: recommend(5, 1.0, n=0)):
+        with pytest.raises((ValueError, TypeError), match="k|epsilon|n "):
+            wrong()
+    with pytest.raises(ValueError, match="no protocol"):
+        recommend(10**6, 0.001, max_bytes=1)
+
+
+@pytest.mark.parametrize(
+    ("factory", "k", "epsilon"),
+    [(GRR, 10, 1.0), (OLH, 1000, 0.5), (LOSUE, 5, (3.0, 1.0)), (partial(SMP, OUE), [3, 50], 1.0), (partial(SPL, LGRR), [3, 4], (8.0, 4.0))],
+    ids=str,
+)
+def test_how_many_users_and_how_much_budget(factory: Any, k: Any, epsilon: Any) -> None:
+    """One user fewer, or a millionth less budget, is not enough."""
+    budgets = epsilon if isinstance(epsilon, tuple) else (epsilon,)
+
+    def reach(n: int, share: float = 1.0) -> float:
+        return 1.959963984540054 * float(np.max(factory(k, *(share * each for each in budgets)).variance(n, 0.1))) ** 0.5
+
+    n = sample_size(factory, k, epsilon, 0.02, f=0.1)
+    assert reach(n) <= 0.02 < reach(n - 1)
+    single = factory if len(budgets) == 1 else (lambda k, eps: factory(k, eps * budgets[0] / budgets[1], eps))
+    least = epsilon_for(single, k, n, 0.02, f=0.1)
+    assert least == pytest.approx(budgets[-1], rel=1e-4)
+    assert reach(n, least / budgets[-1]) <= 0.02
+
+
+def test_planning_refuses() -> None:
+    for wrong in (
+        lambda: sample_size(GRR, 5, 1.0, 0),
+        lambda: sample_size(GRR, 5, 1.0, 2.0),
+        lambda: sample_size(GRR, 5, 1.0, 0.1, level=1.0),
+        lambda: sample_size(GRR, 5, 1.0, 0.1, f=2),
+        lambda: sample_size(3, 5, 1.0, 0.1),
+        lambda: sample_size(GRR, 5, (1.0, 2.0), 0.1),
+        lambda: epsilon_for(LGRR, 5, 100, 0.1),
+        lambda: epsilon_for(GRR, 5, 0, 0.1),
+    ):
+        with pytest.raises((ValueError, TypeError), match="error|level|f must|factory|budget|n must"):
+            wrong()
+    with pytest.raises(ValueError, match="cannot be reached with n=10 users"):
+        epsilon_for(partial(SMP, GRR), [5, 5], 10, 1e-3, f=0.5)
+    assert epsilon_for(GRR, 2, 10**15, 0.5) == 1e-3
+
+
+def test_populations_are_what_they_say() -> None:
+    n = 200_000
+    people, laws = datasets.population(n, rng=3), datasets.marginals()
+    assert people == datasets.population(n, rng=3)
+    assert list(people) == list(datasets.CATEGORIES) and len(people) == 9
+    assert {len(each) for each in datasets.CATEGORIES.values()} >= {2, 74} and max(map(len, datasets.CATEGORIES.values())) == 74
+    codes = {name: np.array([datasets.CATEGORIES[name].index(each) for each in column]) for name, column in people.items()}
+    dependent = {second for _, second in datasets.DEPENDENCE}
+    for name, law in laws.items():
+        assert law.sum() == pytest.approx(1) and set(people[name]) <= set(datasets.CATEGORIES[name])
+        if name not in dependent:
+            assert np.abs(np.bincount(codes[name], minlength=len(law)) / n - law).max() < 6 * (0.25 / n) ** 0.5
+    for (first, second), share in datasets.DEPENDENCE.items():
+        assert dependence(codes[first], codes[second]) > 0.1 * share, (first, second)
+    assert dependence(codes["region"], codes["work"]) < 0.02
+    ages = np.bincount(codes["age"], minlength=74)
+    assert ages[41] > 1.2 * ages[27] < ages[11], "two peaks"
+
+
+def dependence(a: Any, b: Any) -> float:
+    """Return Cramér's V."""
+    table = np.zeros((a.max() + 1, b.max() + 1))
+    np.add.at(table, (a, b), 1)
+    expected = table.sum(1, keepdims=True) * table.sum(0) / table.sum()
+    held = expected > 0
+    return float(np.sqrt((((table - expected) ** 2)[held] / expected[held]).sum() / table.sum() / (min(table.shape) - 1)))
+
+
+def test_drifting_answers() -> None:
+    answers = datasets.drifting(50_000, 10, rng=1)
+    assert answers.shape == (10, 50_000) and answers.max() == len(datasets.DRIFTING) - 1
+    assert np.array_equal(answers, datasets.drifting(50_000, 10, rng=1))
+    shares = np.array([np.bincount(each, minlength=6) / 50_000 for each in answers])
+    assert (np.diff(shares[:, 4]) < 0).all() and (np.diff(shares[:, 1]) > 0).all()
+    assert 0.89 < (answers[1:] == answers[:-1]).mean() < 0.95

@@ -1,0 +1,171 @@
+"""What people see: labels, text, HTML, tables, pictures; groups, differences, all intervals together."""
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multi_freq_ldpy import GRR, LOSUE, OLH, OUE, SMP, SS, DBitFlipPM, Estimate, Estimates, Panel, Rounds, Survey
+
+
+def made(n: int = 4000, **options: Any) -> Estimate:
+    protocol = OUE(3, epsilon=2.0)
+    return protocol.estimate(protocol.randomize(np.arange(n) % 3, rng=1)).labelled(["<b>", "no", "a & b"], **options)
+
+
+def test_text() -> None:
+    lines = repr(made(name="answer")).splitlines()
+    assert lines[0] == "Estimate of answer from 4,000 users: frequency ± standard error"
+    assert [line.split()[0] for line in lines[1:]] == ["<b>", "no", "a"]
+    assert all(" ± 0.0" in line for line in lines[1:])
+    assert repr(made().norm()).splitlines()[0] == "Estimate from 4,000 users: frequency (norm)"
+    many = repr(GRR(1000, 1.0).estimate([1]))
+    assert len(many.splitlines()) == 22 and "…" in many and "1 user:" in many
+    nobody = repr(GRR(3, 1.0).estimate([]))
+    assert nobody.splitlines()[1] == "0  nan ± inf"
+    long = made().labelled(["x" * 100, "two\nlines", "c"])
+    assert max(map(len, repr(long).splitlines())) < 80 and len(repr(long).splitlines()) == 4
+
+
+def test_html_escapes_labels() -> None:
+    page = made(name="<script>")._repr_html_()
+    assert "<script>" not in page and "&lt;script&gt;" in page and "&lt;b&gt;" in page and "a &amp; b" in page
+    assert page.count("<tr>") == 4 and "95 % interval" in page
+    assert "95 % interval" not in made().norm()._repr_html_()
+    assert "nan" in GRR(3, 1.0).estimate([])._repr_html_()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_frames(kind: str) -> None:
+    estimate = made()
+    frame = estimate.to_frame(kind)
+    assert type(frame).__module__.startswith(kind)
+    columns = {name: frame[name].to_numpy() for name in ("value", "frequency", "std", "low", "high")}
+    assert list(columns["value"]) == ["<b>", "no", "a & b"]
+    assert np.array_equal(columns["frequency"], estimate.frequencies) and np.array_equal(columns["std"], estimate.std)
+    assert np.array_equal(np.column_stack([columns["low"], columns["high"]]), estimate.interval())
+    assert len(estimate.norm().to_frame(kind)) == 3
+    several = Estimates([estimate, made().labelled([1, 2, 3], "b")]).to_frame(kind)
+    assert list(several["value"].to_numpy()) == ["<b>", "no", "a & b", "1", "2", "3"], "labels of several types become text"
+    assert list(several["attribute"].to_numpy()) == ["0"] * 3 + ["b"] * 3
+
+
+def test_without_the_extras() -> None:
+    """The core works without them, and says what to install."""
+    code = """
+import sys
+for name in ("narwhals", "pandas", "polars", "pyarrow", "matplotlib"):
+    sys.modules[name] = None
+import multi_freq_ldpy as m
+survey = m.Survey({"a": ["x", "y"]}, epsilon=1.0)
+estimates = survey.estimate(survey.randomize({"a": ["x", "y"] * 50}))
+print(estimates.to_frame("dict")["value"], len(repr(estimates)) > 10, len(estimates._repr_html_()) > 10)
+for call in (estimates.plot, lambda: estimates.to_frame("pandas"), m.compare([m.GRR], [0, 1, 2], [1.0], 1).plot):
+    try:
+        call()
+    except ImportError as error:
+        print(error)
+"""
+    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert lines[0] == "['x', 'y'] True True"
+    assert len(lines) == 4 and all("pip install 'multi-freq-ldpy[" in line for line in lines[1:])
+
+
+def test_labels_must_fit() -> None:
+    with pytest.raises(ValueError, match="labels must be 3"):
+        made().labelled(["a", "b"])
+    for call in (lambda: made().group(["no", "perhaps"]), lambda: made().difference("perhaps", "no"), lambda: made().group("no")):
+        with pytest.raises(ValueError, match="among the labels|list of labels"):
+            call()
+    estimates = Survey({"a": ["x", "y"]}, epsilon=1.0).estimate({"report": []})
+    with pytest.raises(KeyError, match="attribute must be one of 'a', not 'b'"):
+        estimates["b"]
+    assert estimates["a"] is estimates[0] and isinstance(estimates[:1], tuple)
+
+
+def test_groups_by_label() -> None:
+    estimate = made()
+    group = estimate.group(["<b>", "no"], label="either")
+    assert group.labels == ("either",) and group.frequencies[0] == pytest.approx(estimate.frequencies[:2].sum())
+    assert estimate.group(["no"]).labels == ("no",) and estimate.group(["no"]).std == pytest.approx(estimate.std[1:2])
+
+
+@pytest.mark.parametrize("protocol", [GRR(5, 1.0), OUE(5, 1.0), SS(8, 1.0), LOSUE(5, 3.0, 1.0), SMP(GRR, [5, 3], 2.0)], ids=repr)
+def test_differences_have_the_right_error(protocol: Any) -> None:
+    """The stated error is the spread over 4000 repetitions to within 6 % (five deviations), and the mean is right."""
+    n, times = 3000, 4000
+    held = [np.array([1500, 600, 500, 300, 100, 0, 0, 0][: each.k]) for each in getattr(protocol, "protocols", [protocol])]
+    held = [each + (n - each.sum()) * (np.arange(len(each)) == 0) for each in held]
+    true = (held[0][0] + held[0][1] - held[0][2]) / n
+    generator, found, stated = np.random.default_rng(1), [], []
+    for _ in range(times):
+        estimate = protocol.estimate(protocol.simulate(held if len(held) > 1 else held[0], generator))
+        difference = (estimate[0] if isinstance(estimate, Estimates) else estimate).difference([0, 1], 2)
+        found.append(difference.value)
+        stated.append(difference.std)
+    assert np.std(found) == pytest.approx(np.mean(stated), rel=0.06)
+    assert abs(np.mean(found) - true) < 5 * np.std(found) / times**0.5
+    inside = [abs(value - true) < 1.959964 * std for value, std in zip(found, stated, strict=True)]
+    assert abs(np.mean(inside) - 0.95) < 0.02
+
+
+def test_differences_refuse() -> None:
+    estimate = GRR(4, 1.0).estimate([0, 1, 2, 3])
+    for first, second in (([0, 1], [1]), (0, 0), (0, 4), ([], [1]), (0, [1, 1])):
+        with pytest.raises(ValueError, match="first|second|values"):
+            estimate.difference(first, second)
+    with pytest.raises(ValueError, match="norm estimates have no group"):
+        estimate.norm().difference(0, 1)
+    low, high = estimate.difference(0, 1).interval()
+    assert -1 <= low < 0 < high <= 1
+
+
+def test_all_intervals_together() -> None:
+    """Simultaneous intervals of ten values all cover in 95 % of 2000 repetitions or more; single ones do not."""
+    protocol, held, generator = OUE(10, 1.0), np.arange(10) * 100, np.random.default_rng(2)
+    true, together, single = held / held.sum(), 0, 0
+    for _ in range(2000):
+        estimate = protocol.estimate(protocol.simulate(held, generator))
+        for simultaneous in (True, False):
+            low, high = estimate.interval(simultaneous=simultaneous).T
+            covered = bool(((low <= true) & (true <= high)).all())
+            together, single = together + (covered and simultaneous), single + (covered and not simultaneous)
+    assert 0.94 < together / 2000 < 0.975
+    assert single / 2000 < 0.75
+
+
+def test_plots_show_what_they_are_given() -> None:
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    estimate = made()
+    ax = estimate.plot(truth=[0.5, 0.25, 0.25])
+    assert [bar.get_height() for bar in ax.patches] == pytest.approx(100 * estimate.frequencies)
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["<b>", "no", "a & b"]
+    assert ax.lines[-2].get_ydata() == pytest.approx([50, 25, 25]) or any(
+        np.allclose(line.get_ydata(), [50, 25, 25]) for line in ax.lines if len(line.get_ydata()) == 3
+    )
+    assert estimate.plot(truth=[2, 1, 1]) is not None, "counts will do"
+    assert len(estimate.norm().plot().patches) == 3
+    assert OLH(200, 1.0).estimate([]).plot() is not None
+    with pytest.raises(ValueError, match="truth must have 3 entries"):
+        estimate.plot(truth=[0.5, 0.5])
+    several = SMP(GRR, [2, 3, 4, 5], 1.0)
+    figure = several.estimate(several.randomize(np.zeros((50, 4), int))).plot(truth=[[1, 0], [1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0, 0]])
+    assert sum(axes.get_visible() for axes in figure.axes) == 4
+    rounds = Panel(LOSUE(12, 3.0, 1.0), 300, 1).run([np.arange(300) % 12] * 4)
+    drawn = rounds.plot(truth=np.full((4, 12), 1 / 12)).axes[0]
+    assert len(drawn.collections) == 8
+    assert len(rounds.plot(values=[3, 4]).axes[0].collections) == 2
+    with pytest.raises(ValueError, match="truth must have a row a round"):
+        rounds.plot(truth=np.zeros((3, 12)))
+    with pytest.raises(ValueError, match="no rounds"):
+        Rounds().plot()
+    panel = Panel(SMP(LOSUE, [3, 4], 3.0, 1.0), 100, 1)
+    assert len(panel.run([np.zeros((100, 2), int)] * 2).plot().axes) == 2
+    assert DBitFlipPM(10, 1.0, b=5, d_bits=2).estimate([]).plot() is not None
+    plt.close("all")

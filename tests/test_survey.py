@@ -1,0 +1,239 @@
+"""Surveys: tables of every kind in and out, labels, what is refused, files, users over time."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from multi_freq_ldpy import GRR, LOSUE, OUE, RSFD, SMP, SPL, DBitFlipPM, Estimate, Rounds, Stream, Survey, best, datasets
+
+PEOPLE: dict[str, list[Any]] = {"smokes": ["no", "yes", "no", "no"] * 500, "age": [30, 41, 41, 52] * 500, "ignored": list(range(2000))}
+ATTRIBUTES: dict[str, Any] = {"smokes": ["yes", "no"], "age": [30, 41, 52]}
+KINDS: dict[str, Any] = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_every_kind(kind: str) -> None:
+    """What is made of a table is of its kind, and the reports are those of the same numbers."""
+    survey, table = Survey(ATTRIBUTES, epsilon=3.0), KINDS[kind](PEOPLE)
+    assert survey.encode(table)[:4].tolist() == [[1, 0], [0, 1], [1, 1], [1, 2]]
+    reports = survey.randomize(table, rng=5)
+    assert type(reports) is type(table)
+    whole = survey.solution.randomize(survey.encode(PEOPLE), Stream(5))
+    assert b"".join(pd.DataFrame({"r": KINDS["dict"](reports)["report"]})["r"] if kind == "dict" else _column(reports)) == whole.tobytes()
+    tally = survey.tally(reports)
+    assert tally == survey.solution.tally(whole) == survey.tally(whole) == survey.tally(iter([reports[:0] if kind != "dict" else {"report": []}, reports]))
+    estimates = survey.estimate(reports)
+    assert [each.name for each in estimates] == ["smokes", "age"]
+    assert estimates["age"].labels == (30, 41, 52)
+    frame = estimates.to_frame()
+    assert type(frame) is type(table)
+    for own, expected in zip(estimates, survey.solution.estimate(tally), strict=True):
+        assert np.array_equal(own.frequencies, expected.frequencies)
+
+
+def _column(reports: Any) -> list[bytes]:
+    column = reports["report"]
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column.to_list())
+
+
+def test_estimates_are_near_the_truth() -> None:
+    """Six standard errors, on every value of nine attributes."""
+    people = datasets.population(20_000, rng=2)
+    survey = Survey(datasets.CATEGORIES, epsilon=4.0)
+    for name, estimate in zip(survey.attributes, survey.estimate(survey.randomize(people, rng=3)), strict=True):
+        true = np.array([people[name].count(label) for label in survey.attributes[name]]) / 20_000
+        assert (np.abs(estimate.frequencies - true) < 6 * estimate.std).all(), name
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"smokes": ["no"]}, "table has no column 'age', only"),
+        ({"smokes": ["no"], "age": [30, 41]}, "columns of one length"),
+        ({"smokes": ["no", "maybe"], "age": [30, 41]}, "column 'smokes', row 1 has the label 'maybe', which is not declared"),
+        ({"smokes": ["no", None], "age": [30, 41]}, "column 'smokes', row 1 is missing"),
+        ({"smokes": ["no", "no"], "age": [30, float("nan")]}, "column 'age', row 1 is missing"),
+        ({"smokes": ["no"], "age": [True]}, "column 'age', row 0 has the label True"),
+        ({"smokes": ["no"], "age": ["30"]}, "column 'age', row 0 has the label '30'"),
+        ({"smokes": [["no"]], "age": [30]}, "column 'smokes', row 0 has the label"),
+        ({"smokes": "no", "age": [30]}, "must be a list"),
+        (pd.DataFrame({"smokes": pd.array(["no", pd.NA], dtype="string"), "age": [30, 41]}), "column 'smokes', row 1 is missing"),
+        (pd.DataFrame({"smokes": pd.Categorical(["no", "maybe"]), "age": [30, 41]}), "row 1 has the label 'maybe'"),
+        (pl.DataFrame({"smokes": ["no", None], "age": [30, 41]}), "column 'smokes', row 1 is missing"),
+        ([["no", 30]], "table must be a pandas or polars DataFrame"),
+        (np.zeros((2, 2)), "table must be"),
+        (None, "table must be"),
+    ],
+)
+def test_what_is_not_declared_is_refused(table: Any, message: str) -> None:
+    survey, stream = Survey(ATTRIBUTES, epsilon=1.0), Stream(1)
+    with pytest.raises((ValueError, TypeError), match=message):
+        survey.randomize(table, stream)
+    assert stream.position == 0, "nothing was drawn"
+
+
+def test_categories_for_what_is_not_declared() -> None:
+    survey = Survey({"a": ["x", "other", "unknown"], "b": ["y", "z"]}, epsilon=1.0, other="other", missing="unknown")
+    codes = survey.encode({"a": ["x", "?", None, "other", float("nan")], "b": ["y"] * 5})
+    assert codes[:, 0].tolist() == [0, 1, 2, 1, 2]
+    with pytest.raises(ValueError, match="column 'b', row 0 is missing"):
+        survey.encode({"a": ["x"], "b": [None]})
+    with pytest.raises(ValueError, match="column 'b', row 0 has the label '\\?'"):
+        survey.encode({"a": ["x"], "b": ["?"]})
+
+
+def test_truth_values_are_no_numbers() -> None:
+    truths, numbers = Survey({"a": [False, True]}, epsilon=1.0), Survey({"a": [0, 1]}, epsilon=1.0)
+    assert truths.encode({"a": [True, False]}).tolist() == [[1], [0]]
+    assert numbers.encode({"a": [1.0, 0]}).tolist() == [[1], [0]]
+    for survey, value in ((truths, 1), (numbers, True)):
+        with pytest.raises(ValueError, match="not declared"):
+            survey.encode({"a": [value]})
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Survey({}, epsilon=1.0), "attributes"),
+        (lambda: Survey([("a", [1, 2])], epsilon=1.0), "attributes must map names to categories"),
+        (lambda: Survey({"a": "yes"}, epsilon=1.0), "categories of 'a' must be a list"),
+        (lambda: Survey({"a": ["yes"]}, epsilon=1.0), "categories of 'a' must be two or more"),
+        (lambda: Survey({"a": ["yes", "yes"]}, epsilon=1.0), "all different"),
+        (lambda: Survey({"a": [1, "1"]}, epsilon=1.0), "all different when written"),
+        (lambda: Survey({"a": [1, True]}, epsilon=1.0), "all different"),
+        (lambda: Survey({"a": [1, None]}, epsilon=1.0), "strings, numbers or truth values, not None"),
+        (lambda: Survey({"a": [1, float("nan")]}, epsilon=1.0), "not nan"),
+        (lambda: Survey({3: [1, 2]}, epsilon=1.0), "names, not 3"),
+        (lambda: Survey({"a": [1, 2]}), "budget"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=0), "epsilon must be a finite number"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, eps_1=0.5), "budget"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, solution=GRR), "solution must be SPL, SMP or RSFD"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, protocol=3), "factory"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, other="x"), "other='x' must be a declared category"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, other=1, missing=1), "different categories"),
+    ],
+)
+def test_wrong_surveys(make: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "survey",
+    [
+        Survey(ATTRIBUTES, epsilon=1.0),
+        Survey(ATTRIBUTES, epsilon=1.0, solution=RSFD, protocol=OUE, fake="random", other="no"),
+        Survey({"größe": ["klein", "groß"], "x": [True, False]}, epsilon=0.5, solution=SPL, protocol=[GRR, OUE], missing=False),
+        Survey(ATTRIBUTES, eps_perm=2.0, eps_1=1.0, protocol=LOSUE),
+    ],
+    ids=repr,
+)
+def test_files(survey: Survey, tmp_path: Path) -> None:
+    path = tmp_path / "survey.json"
+    survey.save(path)
+    assert Survey.load(path) == survey
+    assert json.loads(path.read_text())["version"] == 1
+    before = path.read_bytes()
+    with pytest.raises(FileExistsError, match="exists"):
+        Survey({"a": [1, 2]}, epsilon=1.0).save(path)
+    assert path.read_bytes() == before
+    other = Survey({"a": [1, 2]}, epsilon=1.0)
+    other.save(path, force=True)
+    assert Survey.load(path) == other != survey
+    assert os.listdir(tmp_path) == ["survey.json"]
+    with pytest.raises(IsADirectoryError):
+        survey.save(tmp_path)
+
+
+def test_every_changed_file_is_refused_or_another_survey(tmp_path: Path) -> None:
+    spec = Survey(ATTRIBUTES, epsilon=1.0).to_spec()
+    changes: list[Any] = [
+        *({**spec, name: wrong} for name in spec for wrong in (None, 3, "x", [], {}, [3]) if (name, wrong) not in (("other", None), ("missing", None))),
+        *({key: entry for key, entry in spec.items() if key != name} for name in spec),
+        {**spec, "more": 1},
+        {**spec, "version": 2},
+        {**spec, "attributes": spec["attributes"][::-1]},
+        {**spec, "attributes": [spec["attributes"][0]] * 2},
+        [],
+        3,
+    ]
+    path = tmp_path / "survey.json"
+    for change in changes:
+        path.write_text(json.dumps(change))
+        with pytest.raises(ValueError, match="survey.json is not a survey"):
+            Survey.load(path)
+    for text in ("", "{", "\ud800".encode("utf-8", "surrogatepass").decode("latin1"), "[" * 100_000):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="survey.json is not a survey"):
+            Survey.load(path)
+    path.write_bytes(b"\xff\xfe{}")
+    with pytest.raises(ValueError, match="not a survey"):
+        Survey.load(path)
+
+
+def test_reports_of_another_survey_are_refused() -> None:
+    survey = Survey(ATTRIBUTES, epsilon=1.0)
+    size = survey.solution.report_bytes
+    for reports, message in (
+        ({"report": [b"\0" * size, b"\0" * (size + 1)]}, f"reports, row 1: a report of this survey has {size} bytes"),
+        ({"report": [b"\0" * size, "text"]}, "reports, row 1"),
+        ({"report": [b"\0" * size, None]}, "reports, row 1"),
+        ({"report": [b"\xff" * size]}, "not a report of"),
+        ({"other": [b"\0"]}, "no column 'report'"),
+        (3, "reports must be a table"),
+        (b"\0" * size, "reports must be a table"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            survey.tally(reports)
+    with pytest.raises(ValueError, match="tally was counted by"):
+        survey.estimate(Survey({"a": [1, 2]}, epsilon=1.0).tally({"report": []}))
+
+
+def test_categories_from_a_table_are_those_found() -> None:
+    survey = Survey.from_table(pd.DataFrame({"a": ["y", None, "x"], "b": [3, 1, 2]}), epsilon=1.0)
+    assert survey.attributes == {"a": ("x", "y"), "b": (1, 2, 3)}
+    assert list(Survey.from_table(PEOPLE, 1.0, columns=["age"]).attributes) == ["age"]
+    assert "looks at the data" in (Survey.from_table.__doc__ or "")
+
+
+def test_over_time(tmp_path: Path) -> None:
+    survey = Survey(ATTRIBUTES, eps_perm=6.0, eps_1=5.0, solution=SMP, protocol=best)
+    with pytest.raises(ValueError, match="use survey.panel"):
+        survey.randomize(PEOPLE)
+    once = Survey(ATTRIBUTES, epsilon=1.0)
+    for verb in (lambda: once.panel(3), lambda: once.client(tmp_path / "c")):
+        with pytest.raises(ValueError, match="a survey with one budget asks once"):
+            verb()
+    assert not (tmp_path / "c").exists()
+    panel = survey.panel(2000, rng=1)
+    rounds = panel.run([pd.DataFrame(PEOPLE)] * 3)
+    assert isinstance(rounds, Rounds) and len(rounds) == 3
+    for estimates in rounds:
+        assert (np.abs(estimates["age"].frequencies - [0.25, 0.5, 0.25]) < 6 * estimates["age"].std).all()
+    frame = rounds.to_frame()
+    assert list(frame.columns) == ["round", "attribute", "value", "frequency", "std", "low", "high"]
+    assert len(frame) == 3 * 5
+    reports = panel.report(PEOPLE)
+    assert survey.tally(reports).users == 2000
+    client = survey.client(tmp_path / "c", limit=6.0)
+    report = client.report({"smokes": "yes", "age": 41})
+    assert len(report) == survey.solution.report_bytes and client.spent == pytest.approx(6.0)
+    assert survey.tally({"report": [report]}).users == 1
+    with pytest.raises(ValueError, match="no column 'age'"):
+        client.report({"smokes": "yes"})
+    with pytest.raises(ValueError, match="not declared"):
+        client.report({"smokes": "yes", "age": 42})
+
+
+def test_buckets_have_labels() -> None:
+    survey = Survey({"age": list(range(10, 20))}, eps_perm=4.0, protocol=lambda k, eps: DBitFlipPM(k, eps, b=4))
+    estimate = survey.estimate(survey.panel(50, 1).report({"age": [12] * 50}))["age"]
+    assert isinstance(estimate, Estimate)
+    assert estimate.labels == ("10 … 12", "13 … 14", "15 … 17", "18 … 19")
