@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test lint types bench package lowest clean
+.PHONY: demo test lint types bench pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -25,6 +25,10 @@ types: $(VENV)/dev
 bench: $(VENV)/bench
 	$(RUN) benchmarks/bench.py $(QUICK)
 
+# The pictures of the documentation, into docs/pictures.
+pictures: $(VENV)/dev
+	$(RUN) examples/pictures.py
+
 # Wheel and sdist, the wheel installed alone into an empty environment, the paper's listings run there.
 package: $(VENV)/dev
 	rm -rf dist .venv-wheel
@@ -34,12 +38,14 @@ package: $(VENV)/dev
 	cd / && for n in 1 2 3 4; do $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_$$n.py || exit 1; done
 	rm -rf .venv-wheel
 
-# The suite on the oldest NumPy and numba that pyproject.toml admits, without what takes long and depends on neither: statistics.
+# The suite on the oldest NumPy and numba that pyproject.toml admits, without the extras, and without what takes long and depends on neither:
+# statistics.
+PEOPLE := tests/test_choosing.py tests/test_people.py tests/test_survey.py examples/pictures.py
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet "numpy==1.26.0" "numba==0.59.0" -e . "pytest>=8"
-	.venv-lowest/bin/python -m pytest -k "not (unbiased or variance or fit or cover or moments or exact_loss or fault or averaging or rounds or listings or drawn_ahead)"
+	.venv-lowest/bin/python -m pytest $(addprefix --ignore=,$(PEOPLE)) -k "not (unbiased or variance or fit or cover or moments or exact_loss or fault or averaging or rounds or listings or drawn_ahead)"
 	rm -rf .venv-lowest
 
 $(VENV)/bin/python:

@@ -10,7 +10,7 @@ from peers import INSTALLED, Worker, python_of
 from progress import Progress
 from rows import DOMAINS, ROWS, Ours, Row, inputs, openssl, timed, with_threads
 
-from multi_freq_ldpy import GRR, LGRR, LOSUE, LOUE, LSOUE, LSUE, OLH, OUE, SPL, SS, SUE, THE, parallel
+from multi_freq_ldpy import BLH, GRR, LGRR, LOSUE, LOUE, LSOUE, LSUE, OLH, OUE, SHE, SPL, SS, SUE, THE, compare, parallel
 from multi_freq_ldpy.kernels import chacha, hashing
 
 Results = dict[str, Any]
@@ -188,6 +188,34 @@ def simulation(users: int, times: int) -> list[Results]:
         }
         found.append({"protocol": cls.__name__, "users": n, **best(work, times)})
     return found
+
+
+TUTORIAL: dict[str, tuple[Any, str, bool]] = {
+    "GRR": (GRR, "GRR", True),
+    "SUE": (SUE, "UE", False),
+    "OUE": (OUE, "UE", True),
+    "BLH": (BLH, "LH", False),
+    "OLH": (OLH, "LH", True),
+    "SS": (SS, "SS", True),
+    "THE": (THE, "HE", True),
+    "SHE": (SHE, "HE", True),
+}
+
+
+def tutorial(peers: Peers, users: int = 45_000, k: int = 74, repeats: int = 30) -> Results:
+    """Compare eight protocols with ten budgets as the paper's tutorial does; version 0.2.5 on a part of it, one repetition of one budget."""
+    budgets = np.arange(0.5, 5.5, 0.5).tolist()
+    values = np.random.default_rng(1).integers(k, size=users)
+    compare([each for each, _, _ in TUTORIAL.values()], values, budgets[:1], 1, "norm", k=k)  # compiles
+    took = timed(lambda: compare([each for each, _, _ in TUTORIAL.values()], values, budgets, repeats, "norm", k=k))
+    found: Results = {"ours": took, "users": users, "k": k, "cells": len(TUTORIAL) * len(budgets) * repeats}
+    seconds = 0.0
+    for stem, optimal in ((stem, optimal) for _, stem, optimal in TUTORIAL.values()):
+        for task in ("Client", "Aggregator_MI"):
+            work = peer_work(peers, "multi-freq-ldpy", {"stem": stem, "optimal": optimal, "k": k, "task": task}, 0.5)
+            if work:
+                seconds += work[0]() / work[1] * users
+    return found | ({"multi-freq-ldpy": seconds * len(budgets) * repeats} if seconds else {})
 
 
 STEMS = (

@@ -44,6 +44,7 @@ def markdown(results: Results) -> str:
         ("breakdown", _breakdown),
         ("functions", _functions),
         ("simulation", _simulation),
+        ("tutorial", _tutorial),
         ("scale", _scale),
         ("first use", _first_use),
     )
@@ -193,6 +194,21 @@ def _simulation(rows: list[Results]) -> str:
     )
     head = ["protocol", "users simulated", "ms", "users randomized and tallied", "ms"]
     return text + "keeping reports; beside it the batch API.\n\n" + table(head, lines)
+
+
+def _tutorial(found: Results) -> str:
+    theirs = found.get(PAPER)
+    beside = (
+        f" Version 0.2.5 takes {theirs / 3600:.1f} hours, {number(theirs / found['ours'])} times as long, "
+        "going by one repetition of one budget."
+        if theirs
+        else ""
+    )
+    return (
+        '## A comparison of protocols\n\nEight protocols, ten budgets, thirty repetitions, the estimator "norm", on '
+        f"{found['users']:,} users with {found['k']} values, as in the paper's tutorial: `compare` takes {number(found['ours'])} s."
+        f"{beside}\n"
+    )
 
 
 def _scale(rows: list[Results]) -> str:

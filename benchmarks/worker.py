@@ -84,7 +84,16 @@ def functions() -> dict[str, Callable[..., Any]]:
 def arguments(function: Callable[..., Any], k: int, optimal: bool) -> tuple[Any, ...]:
     """Return what follows the first argument, by the names of the parameters."""
     sizes = [k] * D
-    known: dict[str, Any] = {"k": k, "lst_k": sizes, "b": k, "lst_b": sizes, "d_bits": max(1, k // 5), "d": D, "optimal": optimal}
+    known: dict[str, Any] = {
+        "k": k,
+        "lst_k": sizes,
+        "b": k,
+        "lst_b": sizes,
+        "d_bits": max(1, k // 5),
+        "d": D,
+        "optimal": optimal,
+        "use_thresh": True,
+    }
     known |= {"epsilon": 1.0, "eps_perm": 2.0, "eps_1": 1.0, "nb_iter": 10, "tol": 1e-12, "err_func": "max_abs"}
     parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())[1:]
     return tuple(known[each.name] for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)

@@ -29,7 +29,7 @@ class Cell:
     """One protocol with one budget: the error of each repetition, what theory says of it, and what no protocol can do better than."""
 
     protocol: str
-    budget: float | tuple[float, float]
+    budget: float | tuple[float, ...]
     errors: NDArray[np.float64]
     theory: float | None
     limit: float | None
@@ -83,8 +83,7 @@ class Comparison(tuple[Cell, ...]):
         width = max(map(len, names), default=0)
         heads = [f"{each:g}" if isinstance(each, float) else ", ".join(f"{one:g}" for one in each) for each in budgets]
         lines = [f"{self.metric} of {self.estimator} estimates", f"{'ε':{width}}  " + "  ".join(f"{head:>9}" for head in heads)]
-        for name in names:
-            lines.append(f"{name:{width}}  " + "  ".join(f"{cells.get((name, each), ''):>9}" for each in budgets))
+        lines += [f"{name:{width}}  " + "  ".join(f"{cells.get((name, each), ''):>9}" for each in budgets) for name in names]
         return "\n".join(lines)
 
 
@@ -121,19 +120,21 @@ def compare(
         raise ValueError("budgets must have at least one entry")
     stream, cells, n = as_stream(rng), [], int(held[0].sum())
     truth = [each / n for each in held]
-    subjects = []
+    subjects, domain = [], sizes[0] if single else list(sizes)
     for name, factory in named.items():
         for budget in wanted:
             pair = budget if isinstance(budget, tuple) else (budget,)
             try:
-                subjects.append((name, budget, made(factory, sizes[0] if single else list(sizes), pair)))
+                subjects.append((name, budget, made(factory, domain, pair)))
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{name} with budget {budget}: {error}") from None
     with Progress("compare", len(subjects) * times) as progress:
         for name, budget, subject in subjects:
             several = isinstance(subject, Solution)
             if several == single:
-                raise TypeError(f"{name} is {'a solution, which needs records' if several else 'a protocol, which needs a vector of values'}")
+                raise TypeError(
+                    f"{name} is {'a solution, which needs records' if several else 'a protocol, which needs a vector of values'}"
+                )
             true = truth if several else [_cells(subject, truth[0])]
             errors = np.empty(times)
             for i in range(times):
@@ -143,7 +144,7 @@ def compare(
                 errors[i] = np.mean([METRICS[metric](part.frequencies - own) for part, own in zip(parts, true, strict=True)])
                 progress.step(f"{name}, ε = {budget}")
             theory = _theory(subject, true, n) if estimator == "raw" and metric == "mse" else None
-            limit = _limit(sizes[0], budget, truth[0], n) if single and metric == "mse" and estimator == "raw" else None
+            limit = _limit(sizes[0], budget, truth[0], n) if theory is not None and single and subject.cells == sizes[0] else None
             cells.append(Cell(name, budget, errors, theory, limit))
     result = Comparison(cells)
     result.metric, result.estimator = metric, estimator
@@ -194,7 +195,7 @@ def _histograms(data: Any, k: Any) -> tuple[list[NDArray[np.int64]], tuple[int, 
 
 def _cells(subject: Any, truth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the true frequencies of what is estimated: of buckets, where values are grouped."""
-    return np.bincount(subject.cell_of(np.arange(subject.k)), weights=truth, minlength=subject.cells)
+    return np.asarray(np.bincount(subject.cell_of(np.arange(subject.k)), weights=truth, minlength=subject.cells), np.float64)
 
 
 def _theory(subject: Any, truth: list[NDArray[np.float64]], n: int) -> float:
@@ -204,8 +205,8 @@ def _theory(subject: Any, truth: list[NDArray[np.float64]], n: int) -> float:
     return float(np.mean(subject.variance(n, truth[0])))
 
 
-def _limit(k: int, budget: Any, truth: NDArray[np.float64], n: int) -> float | None:
-    """Return the mean squared error of sets of the best size: no protocol that spends as much on a report does better in the worst case.
+def _limit(k: int, budget: Any, truth: NDArray[np.float64], n: int) -> float:
+    """Return the mean squared error of sets of the best size, which for many users is the best that can be promised with this budget.
 
     Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy", 2018.
     """

@@ -92,8 +92,8 @@ class Rounds(list[Any]):
     def plot(self, values: Sequence[Any] | None = None, truth: Any = None, level: float = 0.95) -> Any:
         """Draw the frequencies over the rounds, with their intervals as bands; returns the matplotlib figure.
 
-        ``values`` are those to draw, the eight most frequent if nothing else; ``truth`` is an array of rounds and values (a list of them for
-        several attributes).
+        ``values`` are those to draw, the eight most frequent if nothing else; ``truth`` is an array of rounds and values, a list of them
+        for several attributes.
         """
         from . import plots
 

@@ -64,7 +64,8 @@ def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[A
         values = frame[column]
         if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
             raise TypeError(f"{name}[{column!r}] must be a list, not {_check.shown(values)}")
-        columns[column] = next((getattr(values, verb)() for verb in ("to_list", "tolist") if hasattr(values, verb)), None) or list(values)
+        to_list = getattr(values, "to_list", None) or getattr(values, "tolist", None)
+        columns[column] = list(to_list() if to_list else values)
     lengths = {column: len(values) for column, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{name} must have columns of one length, not {lengths}")

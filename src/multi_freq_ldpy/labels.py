@@ -30,7 +30,7 @@ def encoded(name: str, values: list[Any], labels: tuple[Any, ...], other: Any, m
             what = "is missing" if absent else f"has the label {_check.shown(values[i])}, which is not declared"
             declare = "missing" if absent else "other"
             raise ValueError(
-                f"column {name!r}, row {i} {what}: the categories are {_check.shown(list(labels))}; a category for it is named by {declare}="
+                f"column {name!r}, row {i} {what}: the categories are {_check.shown(list(labels))}; {declare}= names one for it"
             )
         found[i] = labels.index(category)
     return found

@@ -45,9 +45,7 @@ class Recommendations(tuple[Recommendation, ...]):
 
     def __repr__(self) -> str:
         lines = [f"{'protocol':10} {'error':>8} {'bytes':>9} {'work':>9}"]
-        lines += [
-            f"{type(each.protocol).__name__:10} {each.error:8.4f} {each.report_bytes:9,} {each.work:9,}".rstrip() for each in self
-        ]
+        lines += [f"{type(each.protocol).__name__:10} {each.error:8.4f} {each.report_bytes:9,} {each.work:9,}".rstrip() for each in self]
         return "\n".join(lines)
 
 
@@ -69,7 +67,7 @@ def recommend(k: int, epsilon: float | Sequence[float], n: int | None = None, ma
     most = None if max_bytes is None else _check.Integer(1, MOST)("max_bytes", max_bytes)
     budgets = _budgets("epsilon", epsilon)
     found: list[Recommendation] = []
-    for name, cls in registry.PROTOCOLS.items():
+    for cls in registry.PROTOCOLS.values():
         takes = [field for field in cls.__dataclass_fields__ if field in BUDGETS]
         if len(takes) != len(budgets) or issubclass(cls, Memoized) != (len(budgets) == 2):
             continue
@@ -130,18 +128,28 @@ def epsilon_for(factory: Callable[..., Any], k: Any, n: int, error: float, level
     users, reach = _check.Integer(1, MOST)("n", n), _check.probability("error", error, 1e-9, 1.0)
     share, z = _check.probability("f", f), intervals.two_sided(_check.probability("level", level, 1e-6, 1 - 1e-12))
 
-    def needed(epsilon: float) -> float:
+    def reached(epsilon: float) -> float:
         return z * _std(_subject(factory, k, (epsilon,)), users, share)
 
-    low, high = SMALLEST, LARGEST
-    if needed(high) > reach:
-        raise ValueError(f"error={error} cannot be reached with n={users} users: epsilon={LARGEST:g} has {needed(high):.2g}")
-    if needed(low) <= reach:
-        return low
+    found: dict[float, float] = {}  # what each budget reaches; not all of them can be realised
+    for epsilon in np.geomspace(SMALLEST, LARGEST, 80).tolist():
+        try:
+            found[epsilon] = reached(epsilon)
+        except ValueError as refusal:
+            refused = refusal
+            continue
+        if found[epsilon] <= reach:
+            break
+    if not found:
+        raise refused
+    high, least = list(found.items())[-1]
+    if least > reach:
+        raise ValueError(f"error={error} cannot be reached with n={users} users: epsilon={high:.3g} has {least:.2g}")
+    low = list(found)[-2] if len(found) > 1 else high
     while high / low > 1 + 1e-6:
         middle = (low * high) ** 0.5
-        low, high = (low, middle) if needed(middle) <= reach else (middle, high)
-    return high
+        low, high = (low, middle) if reached(middle) <= reach else (middle, high)
+    return float(high)
 
 
 def _budgets(name: str, epsilon: Any) -> tuple[float, ...]:
@@ -162,4 +170,5 @@ def _subject(factory: Any, k: Any, budgets: tuple[float, ...]) -> Any:
 
 def _std(subject: Any, n: int, f: float) -> float:
     variance = subject.variance(n, f)
-    return float(np.max(variance) if isinstance(subject, Solution) else variance) ** 0.5
+    worst = np.max(variance) if isinstance(subject, Solution) else variance
+    return float(np.sqrt(worst))

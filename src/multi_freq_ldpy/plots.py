@@ -33,9 +33,13 @@ def bars(estimate: Estimate, truth: Any = None, level: float = 0.95, ax: Any = N
     if ax is None:
         wide = min(10.0, 2.5 + 0.5 * len(estimate)) if len(estimate) < MANY else 9.0
         _, ax = pyplot().subplots(figsize=(max(4.5, wide), 3.6), layout="constrained")
-    places, shares = np.arange(len(estimate)), 100 * estimate.frequencies
+    few = len(estimate) < MANY
+    numeric = all(isinstance(each, int | float) for each in estimate.values)
+    places = np.arange(len(estimate)) if few or not numeric else np.array(estimate.values, np.float64)
+    shares = 100 * estimate.frequencies
     limits = 100 * estimate.interval(level) if estimate.method == "raw" else None
-    if len(estimate) < MANY:
+    if few:
+        ax.set_xlim(-0.6 - (len(estimate) < 4) * 0.6, len(estimate) - 0.4 + (len(estimate) < 4) * 0.6)
         ax.bar(places, shares, width=0.62, color=BLUE, alpha=0.75, label="estimate")
         if limits is not None:
             middle, reach = limits.mean(axis=1), np.diff(limits, axis=1)[:, 0] / 2
@@ -45,9 +49,9 @@ def bars(estimate: Estimate, truth: Any = None, level: float = 0.95, ax: Any = N
         ax.plot(places, shares, ".", color=BLUE, markersize=4, label="estimate")
         if limits is not None:
             ax.fill_between(places, *limits.T, color=BLUE, alpha=0.2, lw=0, label=f"{100 * level:g} % interval")
-        ax.set_xlabel("value")
+        ax.set_xlabel(estimate.name or "value")
     if true is not None:
-        style = {"marker": "D", "markersize": 6, "ls": ""} if len(estimate) < MANY else {"lw": 1.2}
+        style = {"marker": "D", "markersize": 6, "ls": ""} if few else {"lw": 1.2}
         ax.plot(places, 100 * true, color=VERMILION, label="truth", zorder=3, **style)
     _finish(ax)
     ax.set_title(estimate.name or f"{render.users(estimate)}", fontsize=10, loc="left")
@@ -82,9 +86,7 @@ def lines(rounds: Sequence[Any], values: Sequence[Any] | None, truth: Any, level
     several = isinstance(rounds[0], Estimates)
     attributes = list(zip(*rounds, strict=True)) if several else [tuple(rounds)]
     names = rounds[0].names if several else [rounds[0].name]
-    figure, panels = pyplot().subplots(
-        1, len(attributes), figsize=(1.5 + 4.2 * len(attributes), 3.6), layout="constrained", squeeze=False
-    )
+    figure, panels = pyplot().subplots(1, len(attributes), figsize=(1.5 + 4.2 * len(attributes), 3.6), layout="constrained", squeeze=False)
     for j, (panel, name, estimates) in enumerate(zip(panels[0], names, attributes, strict=True)):
         _over_rounds(panel, estimates, None if several else values, None if truth is None else truth[j] if several else truth, level)
         if name is not None:
@@ -107,6 +109,8 @@ def _over_rounds(panel: Any, estimates: Sequence[Estimate], values: Sequence[Any
         panel.fill_between(at, limits[:, i, 0], limits[:, i, 1], color=colour, alpha=0.15, lw=0)
         if true is not None:
             panel.plot(at, 100 * true[:, i], "--", color=colour, lw=1)
+    if true is not None:
+        panel.plot([], [], "--", color="black", lw=1, label="truth")
     panel.set_xlabel("round")
     panel.xaxis.get_major_locator().set_params(integer=True)
     _finish(panel)
@@ -127,7 +131,9 @@ def errors(comparison: Any, ax: Any = None) -> Any:
         ax.plot(at, mean, "o", ls=styles[i // len(COLOURS) % 3], color=colour, markersize=4, lw=1.4, label=name)
         ax.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
         if cells[0].theory is not None:
-            ax.plot(at, [cell.theory for cell in cells], "_", color=colour, markersize=12, mew=1.2, label="theory" if i == 0 else None)
+            ax.plot(at, [cell.theory for cell in cells], "_", color=colour, markersize=12, mew=1.2)
+    if any(cell.theory is not None for cell in comparison):
+        ax.plot([], [], "_", color="black", markersize=12, mew=1.2, label="theory")
     limits = {cell.epsilon: cell.limit for cell in comparison if cell.limit is not None}
     if limits:
         ax.plot(sorted(limits), [limits[each] for each in sorted(limits)], color="black", lw=1, ls=(0, (1, 1)), label="limit")

@@ -28,7 +28,7 @@ def declared(check: Any, default: Any = MISSING) -> Any:
 BUDGETS = ("epsilon", "eps_perm", "eps_1")
 
 
-def made(factory: Any, k: int, budgets: Sequence[float], names: Sequence[str] = (), **options: Any) -> Any:
+def made(factory: Any, k: Any, budgets: Sequence[float], names: Sequence[str] = (), **options: Any) -> Any:
     """Call a factory of protocols, if it is a class only with as many budgets as that declares, and under these names if any are given."""
     if isinstance(factory, type) and issubclass(factory, Protocol):
         declares = [each.name for each in fields(factory) if each.name in BUDGETS]

@@ -85,4 +85,6 @@ def _table(estimate: "Estimate") -> str:
         rows.append(f"<tr>{''.join(cells)}</tr>")
     caption = escape(heading(estimate).replace(" ± standard error", ""))
     titles = "".join(f"<th style='text-align:left'>{title}</th>" for title in head)
-    return f"<table><caption style='text-align:left'>{caption}</caption><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return (
+        f"<table><caption style='text-align:left'>{caption}</caption><thead><tr>{titles}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )

@@ -178,9 +178,7 @@ class Survey:
 
     def labelled(self, estimates: Estimates, kind: str | None = None) -> Estimates:
         """Return estimates of this survey's solution with its names and labels."""
-        cells = [
-            cell_labels(labels, protocol) for labels, protocol in zip(self.attributes.values(), self.solution.protocols, strict=True)
-        ]
+        cells = [cell_labels(labels, protocol) for labels, protocol in zip(self.attributes.values(), self.solution.protocols, strict=True)]
         return estimates.labelled(cells, self.attributes, kind)
 
     def panel(self, n: int, rng: Rng = None) -> "SurveyPanel":
@@ -206,7 +204,9 @@ class Survey:
     def _batches(self, reports: Any) -> Iterable[Any]:
         single = frames.is_table(reports) or hasattr(reports, "__array__")
         if not single and (not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally)):
-            raise TypeError(f"reports must be a table with a column {REPORT!r}, an array or an iterable of those, not {_check.shown(reports)}")
+            raise TypeError(
+                f"reports must be a table with a column {REPORT!r}, an array or an iterable of those, not {_check.shown(reports)}"
+            )
         return [reports] if single else reports
 
     def _reports(self, batch: Any) -> NDArray[Any]:

@@ -1,0 +1,40 @@
+"""The pictures of the documentation, made by the package itself: ``make pictures``."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SS, SUE, Survey, compare, datasets
+
+FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
+
+
+def main() -> None:
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "pictures"  # the same file every time
+    FOLDER.mkdir(exist_ok=True)
+    people = datasets.population(40_000, rng=1)
+    survey = Survey(datasets.CATEGORIES, epsilon=4.0)
+    estimates = survey.estimate(survey.randomize(people, rng=2))
+    truth = [[people[name].count(label) for label in labels] for name, labels in survey.attributes.items()]
+    keep("survey", estimates.plot(truth))
+
+    answers = datasets.drifting(20_000, 12, rng=1)
+    transport = Survey({"transport": datasets.DRIFTING}, eps_perm=3.0, eps_1=1.5)
+    tables = [{"transport": [datasets.DRIFTING[i] for i in row]} for row in answers.tolist()]
+    shares = np.array([np.bincount(row, minlength=len(datasets.DRIFTING)) for row in answers]) / answers.shape[1]
+    keep("rounds", transport.panel(20_000, rng=1).run(tables).plot(truth=[shares]))
+
+    ages = np.array(people["age"]) - min(datasets.AGES)
+    found = compare([GRR, BLH, OLH, SS, SUE, OUE], ages, budgets=[0.5, 1, 2, 3, 4, 5], rng=1)
+    keep("comparison", found.plot().figure)
+
+
+def keep(name: str, figure: Figure) -> None:
+    figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()
