@@ -203,7 +203,7 @@ TUTORIAL: dict[str, tuple[Any, str, bool]] = {
 
 
 def tutorial(peers: Peers, users: int = 45_000, k: int = 74, repeats: int = 30) -> Results:
-    """Compare eight protocols with ten budgets as the paper's tutorial does; version 0.2.5 on a part of it, one repetition of one budget."""
+    """Compare eight protocols with ten budgets as the paper's tutorial does; version 0.2.5 does one repetition of one budget."""
     budgets = np.arange(0.5, 5.5, 0.5).tolist()
     values = np.random.default_rng(1).integers(k, size=users)
     compare([each for each, _, _ in TUTORIAL.values()], values, budgets[:1], 1, "norm", k=k)  # compiles

@@ -55,7 +55,7 @@ def test_leftover_words_are_settled_as_one_by_one(protocol: Any) -> None:
 
     With ε = 5 a tenth of the bytes that are tried is accepted, so that most of these draws need more words than a block has.
     """
-    n = (30_000 if protocol == OUE(100, 5.0) else 6000) // protocol.report_bytes
+    n = (15_000 if protocol == OUE(100, 5.0) else 6000) // protocol.report_bytes
     values = np.arange(n) * 7 % protocol.k
     data, size = wire.encode(protocol, protocol.randomize(values, Stream(3))), protocol.report_bytes
     key = subkey(Stream(3).key, protocol._label)
