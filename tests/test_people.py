@@ -94,8 +94,8 @@ def test_groups_by_label() -> None:
 
 @pytest.mark.parametrize("protocol", [GRR(5, 1.0), OUE(5, 1.0), SS(8, 1.0), LOSUE(5, 3.0, 1.0), SMP(GRR, [5, 3], 2.0)], ids=repr)
 def test_differences_have_the_right_error(protocol: Any) -> None:
-    """The stated error is the spread over 4000 repetitions to within 6 % (five deviations), and the mean is right."""
-    n, times = 3000, 4000
+    """The stated error is the spread over 2500 repetitions to within 7 % (five deviations), and the mean is right."""
+    n, times = 3000, 2500
     held = [np.array([1500, 600, 500, 300, 100, 0, 0, 0][: each.k]) for each in getattr(protocol, "protocols", [protocol])]
     held = [each + (n - each.sum()) * (np.arange(len(each)) == 0) for each in held]
     true = (held[0][0] + held[0][1] - held[0][2]) / n
@@ -105,10 +105,10 @@ def test_differences_have_the_right_error(protocol: Any) -> None:
         difference = (estimate[0] if isinstance(estimate, Estimates) else estimate).difference([0, 1], 2)
         found.append(difference.value)
         stated.append(difference.std)
-    assert np.std(found) == pytest.approx(np.mean(stated), rel=0.06)
+    assert np.std(found) == pytest.approx(np.mean(stated), rel=0.07)
     assert abs(np.mean(found) - true) < 5 * np.std(found) / times**0.5
     inside = [abs(value - true) < 1.959964 * std for value, std in zip(found, stated, strict=True)]
-    assert abs(np.mean(inside) - 0.95) < 0.02
+    assert abs(np.mean(inside) - 0.95) < 0.025
 
 
 def test_differences_refuse() -> None:
@@ -123,17 +123,17 @@ def test_differences_refuse() -> None:
 
 
 def test_all_intervals_together() -> None:
-    """Simultaneous intervals of ten values all cover in 95 % of 2000 repetitions or more; single ones do not."""
+    """Simultaneous intervals of ten values all cover in 95 % of 600 repetitions or more; single ones do not."""
     protocol, held, generator = OUE(10, 1.0), np.arange(10) * 100, np.random.default_rng(2)
     true, together, single = held / held.sum(), 0, 0
-    for _ in range(2000):
+    for _ in range(600):
         estimate = protocol.estimate(protocol.simulate(held, generator))
         for simultaneous in (True, False):
             low, high = estimate.interval(simultaneous=simultaneous).T
             covered = bool(((low <= true) & (true <= high)).all())
             together, single = together + (covered and simultaneous), single + (covered and not simultaneous)
-    assert 0.94 < together / 2000 < 0.975
-    assert single / 2000 < 0.75
+    assert 0.92 < together / 600 < 0.985
+    assert single / 600 < 0.75
 
 
 def test_plots_show_what_they_are_given() -> None:

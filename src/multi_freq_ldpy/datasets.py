@@ -61,7 +61,7 @@ def population(n: int, rng: Any = None) -> dict[str, list[Any]]:
 
     >>> people = population(10_000, rng=1)
     >>> {name: len(categories) for name, categories in CATEGORIES.items()}["age"], people["region"][:3]
-    (74, ['plain', 'hills', 'coast'])
+    (74, ['capital', 'capital', 'capital'])
     """
     users, generator = _check.Integer(1, 2**40)("n", n), np.random.default_rng(rng)
     drawn = {name: generator.choice(len(law), users, p=law) for name, law in marginals().items()}

@@ -38,16 +38,15 @@ class Survey:
     A label that is not declared, or a missing value, is an error, unless ``other`` or ``missing`` names a category for it: attributes that
     have this category use it. ``options`` go to the solution (``fake`` of RS+FD) or to the protocol.
 
-    >>> from multi_freq_ldpy import GRR
     >>> survey = Survey({"smokes": ["yes", "no"], "age": ["under 30", "30 to 60", "over 60"]}, epsilon=2.0)
     >>> people = {"smokes": ["no", "no", "yes", "no"] * 2500, "age": ["under 30", "over 60"] * 5000}
     >>> reports = survey.randomize(people, rng=1)
-    >>> reports["report"][:3]
-    [b'...', b'...', b'...']
+    >>> {len(report) for report in reports["report"]}
+    {2}
     >>> survey.estimate(reports)["smokes"]
     Estimate of smokes from 10,000 users: frequency ± standard error
-    yes  0.2... ± 0.00...
-    no   0.7... ± 0.00...
+    yes  0.2408 ± 0.0074
+    no   0.7592 ± 0.0074
     """
 
     attributes: dict[str, tuple[Any, ...]]
