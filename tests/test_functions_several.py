@@ -318,11 +318,13 @@ def test_parameters_changed_in_place_are_noticed() -> None:
     sizes[0] = 5.0
     with pytest.raises(TypeError, match="lst_k"):
         SPL_solution.SPL_GRR_Client(record, sizes, 2, 1.0)
-    buckets = [3, 4]
-    L_SMP_Solution.SMP_dBitFlipPM_Client(record, [5, 6], buckets, 2, 2, 1.0)
-    buckets[0] = 3.0
-    with pytest.raises(TypeError, match="b must be"):
-        L_SMP_Solution.SMP_dBitFlipPM_Client(record, [5, 6], buckets, 2, 2, 1.0)
+    domains, buckets = [5, 6], list[Any]([3, 4])
+    for changed, message in ((3.0, "b must be"), (9, "b must be")):
+        buckets[0] = 3
+        L_SMP_Solution.SMP_dBitFlipPM_Client(record, domains, buckets, 2, 2, 1.0)
+        buckets[0] = changed
+        with pytest.raises((TypeError, ValueError), match=message):
+            L_SMP_Solution.SMP_dBitFlipPM_Client(record, domains, buckets, 2, 2, 1.0)
     for client in (GRR_Client, UE_Client):
         k[...] = 7
         client(6, k, 1.0)
@@ -341,7 +343,7 @@ def test_pairs_that_are_none(reports: Any) -> None:
         SMP_solution.SMP_GRR_Aggregator(reports, [3, 3], 2, 1.0)
 
 
-@pytest.mark.parametrize("sizes", [[4, 4], [4, 5]])
+@pytest.mark.parametrize("sizes", [[4, 4], [4, 5], [600, 600]])
 def test_sampled_rows_of_one_length_and_of_several(sizes: list[int]) -> None:
     """Rows of one length are counted in the order they come in: the result is the same, and so is what is refused."""
     values = np.random.default_rng(3).integers(4, size=(3000, 2))

@@ -68,7 +68,8 @@ def test_columns_are_counted(width: int) -> None:
     generator = np.random.default_rng(width)
     line = 8 // np.gcd(width, 8)
     for n in (0, 1, 5, 16 * line - 1, 16 * line, 16 * line + 1, 16 * line * 255, 16 * line * 256 + 3):
-        rows = generator.integers(0, 256, (n, width), dtype=np.uint8) | generator.integers(0, 256, (n, width), dtype=np.uint8)
+        rows = generator.integers(0, 256, (n, width), dtype=np.uint8)
+        rows[:, 0] = 255  # bits that are always 1 fill the counters first
         counts = np.full(8 * width, 3)
         columns.count(rows, counts)
         assert np.array_equal(counts, 3 + np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)), n
@@ -248,12 +249,37 @@ def test_sampled_reports_beyond_a_block() -> None:
     solution = SMP([GRR, OUE, lambda k, epsilon: DBitFlipPM(k, epsilon, d_bits=2)], [5, 9, 6], 1.0)
     n = smp.BLOCK + 3000
     reports = solution.randomize(np.column_stack([np.arange(n) % k for k in solution.ks]), rng=1)
-    tally, parts = solution.tally(reports), np.array_split(reports, 3)
+    with parallel.using(1):
+        tally, parts = solution.tally(reports), np.array_split(reports, 3)
     assert tally == solution.tally(parts[0]) + solution.tally(parts[1]) + solution.tally(parts[2])
     assert tally.counts.tolist() == sum(solution.contributions(part).sum(axis=0) for part in parts).tolist()  # type: ignore[union-attr]
     assert (solution.contributions(reports)[-3000:] == solution.contributions(reports[-3000:])).all()
     for change in (("attribute", 3), ("payload", 255)):
         wrong = reports.copy()
         wrong[change[0]][n - 5] = change[1]
+        assert np.flatnonzero(solution._refused(wrong)).tolist() == [n - 5]
         with pytest.raises(ValueError, match=rf"reports\[{n - 5}\]"):
             solution.tally(wrong)
+
+
+def test_work_that_cannot_be_handed_to_threads_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As while the interpreter shuts down: the pool takes one part and refuses the others."""
+    n, done = 4 * parallel.GRAIN, np.zeros(4 * parallel.GRAIN, np.int64)
+    pool = parallel._pool(3)
+    submit, asked = pool.submit, []
+
+    def refusing(*arguments: Any) -> Any:
+        asked.append(arguments)
+        if len(asked) > 1:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        return submit(*arguments)
+
+    def job(low: int, high: int) -> None:
+        done[low:high] += 1
+
+    monkeypatch.setattr(pool, "submit", refusing)
+    monkeypatch.setattr(parallel, "_pool", lambda size: pool)
+    with parallel.using(4):
+        parallel.ranges(n, job)
+    assert len(asked) == 3
+    assert (done == 1).all()

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, exact, registry, wire
 from .channel import Channel
-from .compare import Comparison, compare
+from .comparison import Comparison, compare
 from .estimate import Difference, Estimate
 from .estimates import Estimates, Rounds
 from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE

@@ -1,11 +1,7 @@
 """Tables of all kinds in and out, through narwhals: pandas, polars, Arrow, and dicts of lists, which need none of them."""
 
-import os
-import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from . import _check
@@ -94,30 +90,3 @@ def _alike(values: list[Any]) -> list[Any]:
     plain = [each.item() if hasattr(each, "item") else each for each in values]
     kinds = {type(each) for each in plain} - {type(None)}
     return plain if len(kinds) <= 1 or kinds == {int, float} else [str(each) for each in plain]
-
-
-def write(path: str | os.PathLike[str], data: bytes, force: bool = False) -> None:
-    """Write a whole file or none; one that exists is not overwritten unless ``force`` says so."""
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a directory")
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} exists: say so if it is to be overwritten")
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, target) if force else os.link(name, target)
-    finally:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
-
-
-def _umask() -> int:
-    """Return the mask of permissions of new files, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

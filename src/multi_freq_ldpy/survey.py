@@ -21,6 +21,7 @@ from .randomness import Rng
 from .solutions.base import Solution
 from .solutions.smp import SMP
 from .tally import Tally
+from .whole import whole
 
 VERSION = 1
 REPORT = "report"
@@ -128,7 +129,8 @@ class Survey:
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the survey as JSON, for clients and aggregators; a file is not overwritten unless ``force`` says so."""
-        frames.write(path, (json.dumps(self.to_spec(), indent=2, ensure_ascii=False) + "\n").encode(), force)
+        with whole(path, force) as file:
+            file.write((json.dumps(self.to_spec(), indent=2, ensure_ascii=False) + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Survey":
@@ -158,6 +160,11 @@ class Survey:
         """Return the rows of a table as numbers of categories, shape (n, d)."""
         columns = frames.columns_of("table", table, self.attributes)
         return np.column_stack([encoded(name, values, self.attributes[name], self.other, self.missing) for name, values in columns.items()])
+
+    def typed(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        """Return columns of text, as in a CSV file, with the declared labels in place of how they are written."""
+        written = {name: {str(label): label for label in labels} for name, labels in self.attributes.items()}
+        return {name: [written[name].get(each, each) for each in columns[name]] for name in self.attributes}
 
     def randomize(self, table: Any, rng: Rng = None) -> Any:
         """Return a table of reports, a row a user, with the column "report": bytes, as on the wire."""

@@ -77,6 +77,20 @@ class Comparison(tuple[Cell, ...]):
 
         return plots.errors(self, ax)
 
+    def report(self, title: str) -> str:
+        """Return a page of HTML with the table and the picture in it."""
+        from html import escape
+        from io import StringIO
+
+        picture = StringIO()
+        self.plot().figure.savefig(picture, format="svg", metadata={"Date": None})
+        drawing = picture.getvalue()
+        body = f"<h1>{escape(title)}</h1>\n{drawing[drawing.index('<svg') :]}\n<pre>{escape(repr(self))}</pre>"
+        best = "".join(f"<li>ε = {escape(str(budget))}: {escape(name)}</li>" for budget, name in self.best().items())
+        style = "body{font-family:sans-serif;max-width:60em;margin:2em auto}svg{max-width:100%;height:auto}"
+        head = f"<!doctype html>\n<meta charset='utf-8'>\n<title>{escape(title)}</title>\n<style>{style}</style>"
+        return f"{head}\n{body}\n<p>Least error:</p>\n<ul>{best}</ul>\n"
+
     def __repr__(self) -> str:
         names, budgets = list(dict.fromkeys(cell.protocol for cell in self)), list(dict.fromkeys(cell.budget for cell in self))
         cells = {(cell.protocol, cell.budget): f"{cell.error:.3g}" for cell in self}
@@ -110,8 +124,22 @@ def compare(
     >>> found.best()
     {0.5: 'OUE', 4.0: 'GRR'}
     """
-    named = _named(protocols)
     held, sizes, single = _histograms(data, k)
+    return compared(_named(protocols), held, sizes, single, budgets, repeats, estimator, metric, rng)
+
+
+def compared(
+    factories: Mapping[str, Any],
+    held: list[NDArray[np.int64]],
+    sizes: tuple[int, ...],
+    single: bool,
+    budgets: Sequence[float | Sequence[float]],
+    repeats: int,
+    estimator: str,
+    metric: str,
+    rng: Rng,
+) -> Comparison:
+    """Do what ``compare`` does, given how many users hold each value."""
     wanted = [each[0] if len(each) == 1 else each for each in (_budgets(f"budgets[{i}]", one) for i, one in enumerate(budgets))]
     times = _check.Integer(1, 2**31)("repeats", repeats)
     _check.choice("estimator", estimator, ESTIMATORS)
@@ -121,7 +149,7 @@ def compare(
     stream, cells, n = as_stream(rng), [], int(held[0].sum())
     truth = [each / n for each in held]
     subjects, domain = [], sizes[0] if single else list(sizes)
-    for name, factory in named.items():
+    for name, factory in factories.items():
         for budget in wanted:
             pair = budget if isinstance(budget, tuple) else (budget,)
             try:

@@ -1,0 +1,5 @@
+"""``python -m multi_freq_ldpy.cli``."""
+
+from . import main
+
+main()

@@ -1,0 +1,164 @@
+"""Tables of any size in files, read and written a part at a time."""
+
+import csv
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from .. import _check
+from ..frames import missing
+from ..progress import Progress
+from ..survey import REPORT
+from ..whole import whole
+
+ROWS = 2**15
+"""Rows read at a time."""
+
+csv.field_size_limit(2**20)
+
+
+class BadFile(ValueError):
+    """A file that cannot be used; one sentence says why."""
+
+
+def tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, list[Any]]]:
+    """Yield the rows of a CSV or Parquet file, some at a time, as dicts of lists; fields of a CSV are text, and None where empty."""
+    _readable(path)
+    with Progress(f"reading {path.name}", path.stat().st_size) as progress:
+        yield from (_parquet if path.suffix == ".parquet" else _csv)(path, columns, progress)
+
+
+def _readable(path: Path) -> None:
+    if path.is_dir():
+        raise BadFile(f"{path} is a directory, not a file")
+    if not path.exists():
+        raise BadFile(f"{path} does not exist")
+    if not os.access(path, os.R_OK):
+        raise BadFile(f"{path} cannot be read: no permission")
+    if path.stat().st_size == 0:
+        raise BadFile(f"{path} is empty")
+
+
+def _chosen(path: Path, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
+    """Return the columns asked for, or all."""
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise BadFile(f"{path} has two columns named {twice!r}")
+    for name in columns or ():
+        if name not in names:
+            raise BadFile(f"{path} has no column {name!r}, only {_check.shown(list(names))}")
+    return list(names if columns is None else columns)
+
+
+def _csv(path: Path, columns: Sequence[str] | None, progress: Progress) -> Iterator[dict[str, list[Any]]]:
+    with open(path, "rb") as raw:
+        text = _Text(raw, path)
+        rows = csv.reader(text, strict=True)
+        try:
+            names = next(rows)
+            chosen = _chosen(path, names, columns)
+            places = [names.index(name) for name in chosen]
+            part: list[list[Any]] = [[] for _ in chosen]
+            for row in rows:
+                if len(row) != len(names):
+                    raise BadFile(f"{path}, line {rows.line_num}: {len(row)} fields where the header has {len(names)}")
+                for column, place in zip(part, places, strict=True):
+                    column.append(row[place] or None)
+                if len(part[0]) == ROWS:
+                    yield dict(zip(chosen, part, strict=True))
+                    part = [[] for _ in chosen]
+                    progress.step("", raw.tell() - progress.done)
+            if part[0]:
+                yield dict(zip(chosen, part, strict=True))
+        except StopIteration:
+            raise BadFile(f"{path} is empty") from None
+        except csv.Error as error:
+            raise BadFile(f"{path}, line {rows.line_num}: {error}") from None
+
+
+class _Text:
+    """The lines of a file in UTF-8; blank ones are passed over."""
+
+    def __init__(self, raw: IO[bytes], path: Path) -> None:
+        self.raw, self.path, self.number = raw, path, 0
+
+    def __iter__(self) -> "_Text":
+        return self
+
+    def __next__(self) -> str:
+        while line := self.raw.readline(2**24):
+            self.number += 1
+            try:
+                text = line.decode("utf-8-sig" if self.number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise BadFile(f"{self.path}, line {self.number} is not UTF-8") from None
+            if "\0" in text:
+                raise BadFile(f"{self.path}, line {self.number} is not text")
+            if text.strip("\r\n"):
+                return text
+        raise StopIteration
+
+
+def _parquet(path: Path, columns: Sequence[str] | None, progress: Progress) -> Iterator[dict[str, list[Any]]]:
+    arrow = _arrow()
+    import pyarrow as pa
+
+    try:
+        file = arrow.ParquetFile(path)
+        chosen = _chosen(path, file.schema_arrow.names, columns)
+        for batch in file.iter_batches(ROWS, columns=chosen):
+            yield batch.to_pydict()
+            progress.step("", round(progress.total * batch.num_rows / max(1, file.metadata.num_rows)))
+    except pa.ArrowException as error:
+        raise BadFile(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise missing("pyarrow", "cli") from None
+    return pyarrow.parquet
+
+
+def write_reports(path: Path, batches: Iterable[list[bytes]], force: bool) -> int:
+    """Write reports to a Parquet file (bytes) or a CSV file (hexadecimal), some at a time, and return how many."""
+    if path.suffix not in (".parquet", ".csv"):
+        raise BadFile(f"{path} must end in .parquet or .csv")
+    many = 0
+    with whole(path, force) as file:
+        if path.suffix == ".csv":
+            file.write(f"{REPORT}\n".encode())
+            for batch in batches:
+                file.write("".join(f"{report.hex()}\n" for report in batch).encode())
+                many += len(batch)
+        else:
+            import pyarrow as pa
+
+            schema = pa.schema([(REPORT, pa.binary())])
+            with _arrow().ParquetWriter(file, schema) as writer:
+                for batch in batches:
+                    writer.write_table(pa.table({REPORT: batch}, schema))
+                    many += len(batch)
+    return many
+
+
+def read_reports(path: Path) -> Iterator[dict[str, list[Any]]]:
+    """Yield tables of reports as ``write_reports`` wrote them."""
+    for i, table in enumerate(tables(path, [REPORT])):
+        if path.suffix == ".parquet":
+            yield table
+        else:
+            try:
+                yield {REPORT: [bytes.fromhex(each or "-") for each in table[REPORT]]}
+            except ValueError:
+                wrong = next(k for k, each in enumerate(table[REPORT]) if not _hexadecimal(each))
+                raise BadFile(f"{path}, row {i * ROWS + wrong}: {_check.shown(table[REPORT][wrong])} is not a report") from None
+
+
+def _hexadecimal(text: str | None) -> bool:
+    try:
+        return bool(bytes.fromhex(text or "-"))
+    except ValueError:
+        return False

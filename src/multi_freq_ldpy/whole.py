@@ -1,0 +1,60 @@
+"""Files that are whole or not there."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+
+@contextmanager
+def whole(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]]:
+    """Open a file to write that has its name only when it is whole; one that exists is not overwritten unless ``force`` says so."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a directory, not a file")
+    refuse_existing(target, force)
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{target.parent} is no directory to write to")
+    descriptor, name = _unnamed(target)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+            if name is None:  # a name now, that of a part, which nothing can stop from becoming the whole but the next instruction
+                name = f"{target}.{os.getpid()}.part"
+                os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=file.fileno())  # with a descriptor it follows the link
+            else:
+                os.chmod(name, 0o666 & ~_umask())
+        if force:
+            os.replace(name, target)
+        else:
+            refuse_existing(target, force)
+            os.rename(name, target)
+    except BaseException:
+        if name is not None:
+            with suppress(OSError):
+                os.unlink(name)
+        raise
+
+
+def refuse_existing(path: Path, force: bool) -> None:
+    """Refuse a file that exists, unless ``force`` says otherwise."""
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists: only force overwrites it")
+
+
+def _unnamed(path: Path) -> tuple[int, str | None]:
+    """Return a new file in the directory of another: without a name where the system can do that, so that a killed run leaves nothing."""
+    with suppress(AttributeError, OSError):
+        return os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), None
+    return tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+
+
+def _umask() -> int:
+    """Return the mask of permissions of new files, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,298 @@
+"""The command line: every command, files of every kind, what is refused, what is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, Tally, datasets, registry
+from multi_freq_ldpy.cli import files
+from multi_freq_ldpy.cli.app import app
+
+COMMANDS = ["demo", "protocols", "recommend", "compare", "randomize", "tally", "estimate", "warm", "bench", "check"]
+
+
+def run(*arguments: Any, code: int = 0) -> str:
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output and (code == 0 or result.exception is None or isinstance(result.exception, SystemExit))
+    return result.output
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A survey, and 3000 people as CSV and as Parquet."""
+    people = datasets.population(3000, rng=1)
+    survey = Survey({name: datasets.CATEGORIES[name] for name in ("smokes", "age", "region")}, epsilon=4.0)
+    survey.save(tmp_path / "survey.json")
+    lines = [",".join(people), *(",".join(map(str, row)) for row in zip(*people.values(), strict=True))]
+    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
+    pq.write_table(pa.table(people), tmp_path / "people.parquet")
+    return tmp_path
+
+
+def test_every_command_has_help() -> None:
+    listed = run("--help")
+    for name in COMMANDS:
+        assert name in listed and "Usage" in run(name, "--help")
+
+
+@pytest.mark.parametrize("data", ["people.csv", "people.parquet"])
+@pytest.mark.parametrize("kind", [".csv", ".parquet"])
+def test_from_a_table_to_estimates(data: str, kind: str, folder: Path) -> None:
+    """All ways through files give what the package gives for the same seed."""
+    survey, reports = Survey.load(folder / "survey.json"), folder / f"reports{kind}"
+    assert "3,000 reports" in run("randomize", folder / "survey.json", folder / data, "-o", reports, "--seed", 7)
+    expected = survey.tally(survey.randomize(pa.parquet.read_table(folder / "people.parquet"), rng=7))
+    run("tally", folder / "survey.json", reports, "-o", folder / "tally")
+    assert Tally.from_bytes((folder / "tally").read_bytes()) == expected
+    for source in (reports, folder / "tally"):
+        found = json.loads(run("estimate", folder / "survey.json", source, "--json"))
+        assert found["frequency"] == [f for each in survey.estimate(expected) for f in each.frequencies]
+        assert found["attribute"][:2] == ["smokes"] * 2 and len(found["value"]) == 2 + 74 + 12
+    both = json.loads(run("estimate", folder / "survey.json", reports, folder / "tally", "--json"))
+    assert both["frequency"] == pytest.approx([f for each in survey.estimate(expected + expected) for f in each.frequencies])
+    text = run(
+        "estimate", folder / "survey.json", folder / "tally", "--csv", folder / "e.csv", "--plot", folder / "e.png", "--method", "norm"
+    )
+    assert "smokes" in text and "coast" in text
+    assert (folder / "e.csv").read_text().startswith("attribute,value,frequency\nsmokes,yes,0.")
+    assert (folder / "e.png").read_bytes()[:4] == b"\x89PNG"
+    assert {each.name for each in folder.iterdir()} == {
+        "survey.json",
+        "people.csv",
+        "people.parquet",
+        reports.name,
+        "tally",
+        "e.csv",
+        "e.png",
+    }
+
+
+def test_nothing_is_overwritten(folder: Path) -> None:
+    for name in ("reports.csv", "tally", "e.csv", "e.png", "e.html"):
+        (folder / name).write_text("precious")
+    calls: list[tuple[Any, ...]] = [
+        ("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "reports.csv"),
+        ("estimate", folder / "survey.json", folder / "people.csv", "--csv", folder / "e.csv"),
+        ("estimate", folder / "survey.json", folder / "people.csv", "--plot", folder / "e.png"),
+        ("compare", folder / "people.csv", "--column", "age", "--png", folder / "e.png"),
+        ("compare", folder / "people.csv", "--column", "age", "--html", folder / "e.html"),
+    ]
+    for call in calls:
+        assert "exists: only force overwrites it" in run(*call, code=2)
+    assert all((folder / name).read_text() == "precious" for name in ("reports.csv", "tally", "e.csv", "e.png", "e.html"))
+    run(*calls[0], "--force")
+    assert (folder / "reports.csv").read_text().startswith("report\n")
+    assert "exists" in run("tally", folder / "survey.json", folder / "reports.csv", "-o", folder / "tally", code=2)
+
+
+def bad_files(folder: Path) -> dict[str, tuple[Path, str]]:
+    made: dict[str, tuple[Any, str]] = {
+        "nothing.csv": (b"", "is empty"),
+        "only_header.txt": (b"\n\n", "is empty"),
+        "column.csv": (b"smokes,age\nyes,30\n", "has no column 'region', only"),
+        "ragged.csv": (b"smokes,age,region\nyes,30,coast\nyes,30\n", "line 3: 2 fields where the header has 3"),
+        "encoding.csv": ("smokes,age,region\nyes,30,küste\n".encode("latin-1"), "line 2 is not UTF-8"),
+        "binary.csv": (b"smokes,age,region\n\0\0\0\n", "line 2 is not text"),
+        "quotes.csv": (b'smokes,age,region\n"yes,30,coast\n', "line 2: unexpected end of data"),
+        "twice.csv": (b"smokes,age,age,region\nyes,1,2,coast\n", "two columns named 'age'"),
+        "label.csv": (b"smokes,age,region\nyes,30,coast\nyes,30,moon\n", "column 'region', row 1 has the label 'moon'"),
+        "missing.csv": (b"smokes,age,region\nyes,,coast\n", "column 'age', row 0 is missing"),
+        "damaged.parquet": (b"PAR1 nonsense", "is not a Parquet file"),
+    }
+    for name, (content, _) in made.items():
+        (folder / name).write_bytes(content)
+    found = {name: (folder / name, message) for name, (_, message) in made.items()}
+    return found | {"none": (folder / "none.csv", "does not exist"), "folder": (folder, "is a directory")}
+
+
+def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
+    before = {*folder.iterdir()}
+    cases = bad_files(folder)
+    kept = {*folder.iterdir()}
+    for path, message in cases.values():
+        said = run("randomize", folder / "survey.json", path, "-o", folder / "reports.parquet", code=2)
+        assert message in said and said.startswith("error: ") and said.count("\n") == 1, said
+    assert {*folder.iterdir()} == kept > before, "nothing was written"
+    run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.csv")
+    run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.parquet")
+    Survey({"a": list(range(99))}, epsilon=1.0).save(folder / "other.json")
+    (folder / "broken.json").write_text("{")
+    (folder / "hex.csv").write_text("report\nxyz\n")
+    for arguments, message in (
+        ((folder / "other.json", folder / "r.csv"), "row 0: a report of this survey has"),
+        ((folder / "other.json", folder / "r.parquet"), "row 0: a report of this survey has"),
+        ((folder / "survey.json", folder / "people.csv"), "no column 'report'"),
+        ((folder / "survey.json", folder / "hex.csv"), "row 0: 'xyz' is not a report"),
+        ((folder / "broken.json", folder / "r.csv"), "is not a survey"),
+        ((folder / "r.csv", folder / "r.csv"), "is not a survey"),
+        ((folder / "none.json", folder / "r.csv"), "does not exist"),
+    ):
+        said = run("tally", *arguments, "-o", folder / "t", code=2)
+        assert message in said and said.count("\n") == 1, said
+    assert not (folder / "t").exists()
+    assert "must end in .parquet or .csv" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.txt", code=2)
+    assert "no directory" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "no" / "r.csv", code=2)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the administrator may read everything")
+def test_files_without_permission_are_refused(folder: Path) -> None:
+    (folder / "people.csv").chmod(0)
+    assert "no permission" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.csv", code=2)
+
+
+def test_comparisons(folder: Path) -> None:
+    text = run(
+        "compare",
+        folder / "people.csv",
+        "--column",
+        "age",
+        "--repeats",
+        3,
+        "--seed",
+        1,
+        "--html",
+        folder / "c.html",
+        "--png",
+        folder / "c.png",
+    )
+    assert "mse of raw estimates" in text and "GRR" in text and "least error" in text
+    page = (folder / "c.html").read_text()
+    assert page.startswith("<!doctype html>") and "<svg" in page and "age of people.csv, 3,000 users" in page and "http-equiv" not in page
+    cells = json.loads(
+        run("compare", folder / "people.parquet", "--column", "age", "--column", "sex", "--protocol", "GRR", "--epsilon", 1, "--json")
+    )
+    assert [cell["protocol"] for cell in cells] == ["GRR"] and cells[0]["mse"] > 0
+    for arguments, message in (
+        (("--column", "none"), "has no column 'none'"),
+        (("--column", "age", "--protocol", "XYZ"), "--protocol must be one of"),
+        (("--column", "age", "--epsilon", 0), "budgets[0] must be a finite number"),
+        (("--column", "age", "--metric", "rmse"), "metric must be one of"),
+        (("--column", "age", "--solution", "ABC", "--column", "sex"), "--solution must be one of"),
+    ):
+        assert message in run("compare", folder / "people.csv", *arguments, code=2)
+
+
+def test_small_commands(tmp_path: Path) -> None:
+    assert "smokes" in run("demo", "--users", 2000, "--seed", 1)
+    assert set(json.loads(run("protocols", "--json"))["protocol"]) == set(registry.PROTOCOLS)
+    assert "local hashing" in run("protocols")
+    assert json.loads(run("recommend", 100, "--epsilon", 1, "--json"))["protocol"][0] in registry.PROTOCOLS
+    assert "LGRR" in run("recommend", 10, "--eps-perm", 2, "--eps-1", 1)
+    for wrong in (("recommend", 10), ("recommend", 10, "--epsilon", 1, "--eps-1", 1), ("recommend", 1, "--epsilon", 1)):
+        assert run(*wrong, code=2).startswith("error: ")
+    run("recommend", "many", code=2)
+    run("nonsense", code=2)
+    assert set(json.loads(run("bench", "--users", 2000, "--json"))["protocol"]) == set(registry.PROTOCOLS)
+    assert "are ready" in run("warm")
+    for subject in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0)):
+        (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(subject)))
+        assert "all laws hold" in run("check", tmp_path / "spec.json")
+    (tmp_path / "spec.json").write_text("[1")
+    assert "is not JSON" in run("check", tmp_path / "spec.json", code=2)
+    (tmp_path / "spec.json").write_text("{}")
+    assert "version" in run("check", tmp_path / "spec.json", code=2)
+
+
+def test_surveys_over_time_are_not_randomized_here(folder: Path) -> None:
+    Survey({"smokes": ["yes", "no"]}, eps_perm=2.0, eps_1=1.0, protocol=LGRR).save(folder / "time.json")
+    assert "two budgets" in run("randomize", folder / "time.json", folder / "people.csv", "-o", folder / "r.csv", code=2)
+
+
+def test_a_killed_run_leaves_nothing(folder: Path) -> None:
+    """Killed while reports are written: neither the file nor a part of it is there."""
+    with open(folder / "long.csv", "w") as file:
+        file.write("smokes,age,region\n")
+        for _ in range(400):
+            file.write("yes,30,coast\n" * 10_000)
+    before = {each.name for each in folder.iterdir()}
+    command = [
+        sys.executable,
+        "-m",
+        "multi_freq_ldpy.cli",
+        "randomize",
+        folder / "survey.json",
+        folder / "long.csv",
+        "-o",
+        folder / "reports.csv",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.05)
+            written = [Path(f"/proc/{process.pid}/fd/{each.name}") for each in Path(f"/proc/{process.pid}/fd").iterdir()]
+            if any(
+                os.readlink(each).startswith(str(folder)) and "long.csv" not in os.readlink(each) and each.stat().st_size > 10**5
+                for each in written
+                if each.exists()
+            ):
+                break
+        assert process.poll() is None, "it was over too soon"
+        process.send_signal(signal.SIGKILL)
+    assert {each.name for each in folder.iterdir()} == before
+
+
+MEMORY = """
+import resource, sys
+import multi_freq_ldpy.cli.app as cli
+from multi_freq_ldpy.cli import main
+from typer.testing import CliRunner
+folder, extra = sys.argv[1:]
+def go(*arguments):
+    result = CliRunner().invoke(cli.app, list(arguments))
+    assert result.exit_code == 0, (result.output, result.exception)
+go("randomize", folder + "/survey.json", folder + "/people.csv", "-o", folder + "/warm.parquet", "--force")
+go("estimate", folder + "/survey.json", folder + "/warm.parquet")
+used = next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmData"))
+resource.setrlimit(resource.RLIMIT_DATA, (used + int(extra), used + int(extra)))
+go("randomize", folder + "/survey.json", folder + "/large.csv", "-o", folder + "/reports.parquet", "--force")
+go("estimate", folder + "/survey.json", folder + "/reports.parquet")
+print("within the limit")
+try:
+    bytearray(2 * int(extra))
+except MemoryError:
+    print("which holds")
+"""
+
+
+def test_a_file_ten_times_larger_than_memory(folder: Path) -> None:
+    """A process that may take 32 MB more than it has estimates a file of 320."""
+    extra, row = 32 * 2**20, b"yes,30,coast," + b"x" * 1000 + b"\n"
+    with open(folder / "large.csv", "wb") as file:
+        file.write(b"smokes,age,region,ignored\n")
+        for _ in range(10 * extra // (len(row) * 2**10) + 1):
+            file.write(row * 2**10)
+    assert (folder / "large.csv").stat().st_size >= 10 * extra
+    command = [sys.executable, "-c", MEMORY, str(folder), str(extra)]
+    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"MULTI_FREQ_LDPY_THREADS": "1"})
+    assert ran.stdout.split("\n")[:2] == ["within the limit", "which holds"], ran.stderr
+
+
+def test_without_typer() -> None:
+    code = "import sys; sys.modules['typer'] = None; import multi_freq_ldpy.cli as cli; cli.main()"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "pip install 'multi-freq-ldpy[cli]'" in ran.stderr
+
+
+def test_rows_are_read_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "ROWS", 7)
+    rows = [(f"a{i}", "" if i % 5 == 0 else f'"{i}, {i}"', "ü") for i in range(30)]
+    (tmp_path / "t.csv").write_text("﻿x,y,z\r\n" + "".join(",".join(row) + "\r\n\r\n" for row in rows))
+    parts = list(files.tables(tmp_path / "t.csv"))
+    assert [len(part["x"]) for part in parts] == [7, 7, 7, 7, 2]
+    assert [each for part in parts for each in part["x"]] == [row[0] for row in rows]
+    assert [each for part in parts for each in part["y"]] == [None if i % 5 == 0 else f"{i}, {i}" for i in range(30)]
+    pq.write_table(pa.table({"x": np.arange(20), "y": ["a"] * 20}), tmp_path / "t.parquet")
+    assert [len(part["x"]) for part in files.tables(tmp_path / "t.parquet", ["x"])] == [7, 7, 6]
