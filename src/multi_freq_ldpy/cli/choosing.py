@@ -1,0 +1,140 @@
+"""Commands for choosing a protocol."""
+
+import json
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .. import comparison, planning, registry
+from ..labels import ordered
+from ..protocol import BUDGETS
+from ..whole import refuse_existing, whole
+from . import files
+from .files import BadFile
+from .terminal import Force, Json, Seed, command, show
+
+
+@command
+def protocols(
+    k: Annotated[int, typer.Option(help="Number of values.")] = 100,
+    users: Annotated[int, typer.Option(help="Number of users.")] = 10_000,
+    as_json: Json = False,
+) -> None:
+    """List the protocols: budgets, length of a report, standard error of a rare value (ε = 1, or 2 and 1 over time)."""
+    columns: dict[str, list[Any]] = {name: [] for name in ("protocol", "budgets", "bytes", "std", "what it is")}
+    for name, cls in registry.PROTOCOLS.items():
+        takes = [field for field in cls.__dataclass_fields__ if field in BUDGETS]
+        protocol: Any = cls(k, *([1.0] if len(takes) == 1 else [2.0, 1.0]))
+        about = " ".join((cls.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
+        entries = (name, ", ".join(takes), protocol.report_bytes, float(np.sqrt(protocol.variance(users))), about)
+        for column, entry in zip(columns.values(), entries, strict=True):
+            column.append(entry)
+    print(json.dumps(columns)) if as_json else show(columns)
+
+
+@command
+def recommend(
+    k: Annotated[int, typer.Argument(help="Number of values.")],
+    epsilon: Annotated[float | None, typer.Option(help="The budget.")] = None,
+    eps_perm: Annotated[float | None, typer.Option(help="The budget for all reports about an unchanged value.")] = None,
+    eps_1: Annotated[float | None, typer.Option(help="The budget for one report, beside --eps-perm.")] = None,
+    users: Annotated[int | None, typer.Option(help="Number of users (10 000).")] = None,
+    max_bytes: Annotated[int | None, typer.Option(help="The longest report allowed.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Rank the protocols by their error."""
+    columns = planning.recommend(k, _budget(epsilon, eps_perm, eps_1), users, max_bytes)._columns()
+    print(json.dumps(columns)) if as_json else show(columns)
+
+
+def _budget(epsilon: float | None, eps_perm: float | None, eps_1: float | None) -> Any:
+    if (epsilon is None) == (eps_perm is None) or (eps_perm is None) != (eps_1 is None):
+        raise ValueError("give --epsilon, or --eps-perm and --eps-1")
+    return epsilon if epsilon is not None else (eps_perm, eps_1)
+
+
+@command
+def compare(
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    column: Annotated[list[str], typer.Option(help="A column to estimate; several make records.")],
+    protocol: Annotated[list[str] | None, typer.Option(help="A protocol to compare (all of one budget).")] = None,
+    solution: Annotated[str, typer.Option(help="SPL, SMP or RSFD, for several columns.")] = "SMP",
+    epsilon: Annotated[list[float] | None, typer.Option(help="A budget (0.5, 1, 2 and 4).")] = None,
+    repeats: Annotated[int, typer.Option(help="Repetitions.")] = 30,
+    estimator: Annotated[str, typer.Option(help="raw, norm, norm_sub or mle.")] = "raw",
+    metric: Annotated[str, typer.Option(help="mse, mae or max.")] = "mse",
+    png: Annotated[Path | None, typer.Option(help="Draw the errors into this file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a report into this file.")] = None,
+    seed: Seed = None,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Compare protocols on the values of a file, which is looked at: their number and frequencies are taken from it."""
+    names = protocol or [name for name, cls in registry.PROTOCOLS.items() if "epsilon" in cls.__dataclass_fields__]
+    for name in names:
+        if name not in registry.PROTOCOLS:
+            raise ValueError(f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}")
+    if solution not in registry.SOLUTIONS:
+        raise ValueError(f"--solution must be one of {', '.join(registry.SOLUTIONS)}, not {solution!r}")
+    for path in filter(None, (png, html)):
+        refuse_existing(path, force)
+    held = _counted(data, column)
+    single, sizes = len(held) == 1, tuple(len(each) for each in held)
+    factories: dict[str, Any] = {
+        name: registry.PROTOCOLS[name] if single else partial(registry.SOLUTIONS[solution], registry.PROTOCOLS[name]) for name in names
+    }
+    found = comparison.compared(factories, held, sizes, single, epsilon or [0.5, 1.0, 2.0, 4.0], repeats, estimator, metric, seed)
+    if png:
+        with whole(png, force) as file:
+            found.plot().figure.savefig(file, format="png", dpi=150)
+    if html:
+        users = int(held[0].sum())
+        with whole(html, force) as file:
+            file.write(found.report(f"{', '.join(column)} of {data.name}, {users:,} users").encode())
+    if as_json:
+        cells = [{"protocol": cell.protocol, "epsilon": cell.budget, metric: cell.error, "theory": cell.theory} for cell in found]
+        print(json.dumps(cells))
+    else:
+        print(found)
+        print("least error:", ", ".join(f"{name} at {budget}" for budget, name in found.best().items()))
+
+
+def _counted(data: Path, columns: list[str]) -> list[Any]:
+    """Return how often each value of each column occurs; missing values are left out, records with one too."""
+    counters = [Counter[Any]() for _ in columns]
+    for table in files.tables(data, columns):
+        rows = [row for row in zip(*table.values(), strict=True) if None not in row]
+        for counter, entries in zip(counters, zip(*rows, strict=True), strict=False):
+            counter.update(entries)
+    for name, counter in zip(columns, counters, strict=True):
+        if len(counter) < 2:
+            raise BadFile(f"{data}: column {name!r} has {len(counter)} values, which leaves nothing to estimate")
+    return [np.array([counter[label] for label in ordered(set(counter))]) for counter in counters]
+
+
+@command
+def bench(users: Annotated[int, typer.Option(help="Users a measurement.")] = 300_000, as_json: Json = False) -> None:
+    """Measure this machine: nanoseconds a user, of all threads, to randomize and to count (k = 100)."""
+    from time import perf_counter
+
+    columns: dict[str, list[Any]] = {"protocol": [], "randomize": [], "count": []}
+    values = np.arange(users) % 100
+    for name, cls in registry.PROTOCOLS.items():
+        protocol: Any = cls(100, *([1.0] if "eps_1" not in cls.__dataclass_fields__ else [2.0, 1.0]))
+        reports = protocol.randomize(values)
+        protocol.tally(reports)
+        times = []
+        for work in (partial(protocol.randomize, values), partial(protocol.tally, reports)):
+            rounds = []
+            for _ in range(3):
+                started = perf_counter()
+                work()
+                rounds.append(perf_counter() - started)
+            times.append(min(rounds) / users * 1e9)
+        for column, entry in zip(columns.values(), (name, *times), strict=True):
+            column.append(entry)
+    print(json.dumps(columns)) if as_json else show(columns)

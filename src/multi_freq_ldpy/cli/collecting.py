@@ -1,0 +1,172 @@
+"""Commands for collecting: from a table to reports, to a tally, to estimates."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .. import datasets, registry
+from ..progress import Progress
+from ..protocols.adaptive import best
+from ..randomness import Stream
+from ..survey import Survey
+from ..tally import MAGIC, Tally
+from ..whole import refuse_existing, whole
+from . import files
+from .files import BadFile
+from .terminal import Force, Json, Seed, SurveyFile, command, out, show_estimates
+
+
+@command
+def demo(users: Annotated[int, typer.Option(help="How many people to simulate.")] = 20_000, seed: Seed = None) -> None:
+    """Ask simulated people three questions and estimate the answers."""
+    people = datasets.population(users, seed)
+    survey = Survey({name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0)
+    out.print(
+        f"{users:,} people who do not exist answer three questions. Each sends {survey.solution.report_bytes} bytes, from which nobody"
+    )
+    out.print(f"can tell their answers: any two are told apart by a factor of e^{survey.privacy.report:g} at most.\n")
+    show_estimates(survey.estimate(survey.randomize(people, seed)))
+
+
+@command
+def randomize(
+    survey: SurveyFile,
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the columns of the survey.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file for the reports: .parquet, or .csv.")],
+    seed: Seed = None,
+    force: Force = False,
+) -> None:
+    """Randomize the rows of a file, as their users' devices would."""
+    shared, stream = _survey(survey), Stream(seed) if seed is not None else None
+    many = files.write_reports(output, _randomized(shared, data, stream), force)
+    print(f"{many:,} reports of {shared.solution.report_bytes} bytes in {output}")
+
+
+def _randomized(survey: Survey, data: Path, stream: Any) -> Iterator[list[bytes]]:
+    done = 0
+    for table in files.tables(data, list(survey.attributes)):
+        typed = survey.typed(table) if data.suffix != ".parquet" else table
+        try:
+            reports = survey.randomize(typed, stream)
+        except ValueError as error:
+            raise BadFile(f"{data}: {_shifted(str(error), done)}") from None
+        done += len(next(iter(table.values())))
+        yield reports["report"]
+
+
+def _shifted(message: str, done: int) -> str:
+    """Return a message about a row of a part, counted from the first row of the file."""
+    return re.sub(r", row (\d+)", lambda found: f", row {int(found[1]) + done}", message, count=1)
+
+
+def _survey(path: Path) -> Survey:
+    files._readable(path)
+    return Survey.load(path)
+
+
+@command
+def tally(
+    survey: SurveyFile,
+    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file for the tally.")],
+    force: Force = False,
+) -> None:
+    """Count reports; tallies of other users are added up."""
+    counted = _tallied(_survey(survey), reports)
+    with whole(output, force) as file:
+        file.write(counted.to_bytes())
+    print(f"{counted.users:,} reports counted in {output}")
+
+
+def _tallied(survey: Survey, paths: list[Path]) -> Tally:
+    total = survey.tally({"report": []})
+    for path in paths:
+        files._readable(path)
+        with open(path, "rb") as file:
+            start = file.read(len(MAGIC))
+        try:
+            counted = Tally.from_bytes(path.read_bytes()) if start == MAGIC else survey.tally(files.read_reports(path))
+            total = total + counted
+        except BadFile:
+            raise
+        except (ValueError, TypeError) as error:
+            raise BadFile(f"{path}: {error}") from None
+    return total
+
+
+@command
+def estimate(
+    survey: SurveyFile,
+    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.")],
+    method: Annotated[str, typer.Option(help="raw, norm or norm_sub.")] = "raw",
+    csv: Annotated[Path | None, typer.Option(help="Write a table into this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the estimates into this file (.png, .svg or .pdf).")] = None,
+    as_json: Json = False,
+    force: Force = False,
+) -> None:
+    """Estimate how frequent each category is."""
+    if method not in ("raw", "norm", "norm_sub"):
+        raise ValueError(f"--method must be raw, norm or norm_sub, not {method!r}")
+    for path in filter(None, (csv, plot)):
+        refuse_existing(path, force)
+    shared = _survey(survey)
+    raw = shared.estimate(_tallied(shared, reports))
+    found = raw if method == "raw" else getattr(raw, method)()
+    columns = found.to_frame("dict")
+    if csv:
+        lines = [",".join(_quoted(each) for each in row) for row in ([*columns], *zip(*columns.values(), strict=True))]
+        with whole(csv, force) as file:
+            file.write("".join(f"{line}\n" for line in lines).encode())
+    if plot:
+        with whole(plot, force) as file:
+            found.plot().savefig(file, format=plot.suffix.lstrip(".") or "png", dpi=150)
+    print(json.dumps(columns)) if as_json else show_estimates(found)
+
+
+def _quoted(entry: Any) -> str:
+    text = str(entry)
+    return '"' + text.replace('"', '""') + '"' if any(each in text for each in ',"\r\n') else text
+
+
+@command
+def warm() -> None:
+    """Compile all kernels ahead, so that nothing has to wait for it later."""
+    every: list[Any] = [
+        cls(100, *([1.0] if "eps_1" not in cls.__dataclass_fields__ else [2.0, 1.0])) for cls in registry.PROTOCOLS.values()
+    ]
+    every += [cls(best, [3, 100], 2.0) for cls in registry.SOLUTIONS.values()]
+    with Progress("compiling", len(every)) as progress:
+        for subject in every:
+            reports = subject.randomize([0] * 10 if len(subject.parts) == 1 else [[0, 0]] * 10)
+            subject.tally(reports)
+            subject.simulate(
+                np.eye(1, 100, dtype=int)[0] * 10 if len(subject.parts) == 1 else [np.eye(1, k, dtype=int)[0] for k in subject.ks]
+            )
+            progress.step(type(subject).__name__)
+    print(f"{len(every)} protocols and solutions are ready")
+
+
+@command
+def check(spec: Annotated[Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.")]) -> None:
+    """Hold a survey or a protocol to the laws: exact privacy, unbiased estimates, stated errors."""
+    from .. import checks
+
+    files._readable(spec)
+    try:
+        content = json.loads(spec.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BadFile(f"{spec} is not JSON: {error}") from None
+    survey = isinstance(content, dict) and "attributes" in content
+    subject = Survey.from_spec(content).solution if survey else registry.from_spec(content)
+    try:
+        checks.check_protocol(subject)
+    except AssertionError as error:
+        print(f"a law does not hold: {error}", file=sys.stderr)
+        raise typer.Exit(1) from None
+    print(f"all laws hold for {subject!r}")

@@ -1,0 +1,69 @@
+"""What the commands share: the application, options, errors in one sentence, tables on a terminal."""
+
+import sys
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ..estimates import Estimates
+
+app = typer.Typer(
+    name="multi-freq-ldpy",
+    help="Frequency estimation under local differential privacy.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+out = Console(width=None if sys.stdout.isatty() else 140)
+
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Seed = Annotated[int | None, typer.Option(help="Make the run reproducible: for simulations only, never to collect with.")]
+SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey as JSON (Survey.save).")]
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Make a command of a function: what users did wrong is told in one sentence, with exit code 2."""
+
+    @wraps(function)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            function(*arguments, **options)
+        except (ValueError, TypeError, OSError, ImportError, KeyError) as error:
+            said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+            print(f"error: {' '.join(said.split())}", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+    app.command()(run)
+    return run
+
+
+def show(columns: dict[str, list[Any]], title: str | None = None) -> None:
+    """Print a table."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for name, entries in columns.items():
+        numeric = name == "%" or all(isinstance(each, int | float) for each in entries)
+        table.add_column(name, justify="right" if numeric else "left")
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(f"{each:.4g}" if isinstance(each, float) else str(each) for each in row))
+    out.print(table)
+
+
+def show_estimates(estimates: Estimates) -> None:
+    """Print estimates with bars."""
+    for estimate in estimates:
+        limits = estimate.interval() if estimate.method == "raw" else None
+        columns: dict[str, list[Any]] = {
+            estimate.name or "value": list(estimate.values),
+            "%": [f"{100 * f:.1f}" for f in estimate.frequencies],
+            "": ["█" * round(30 * min(1.0, max(0.0, f))) if f == f else "" for f in estimate.frequencies],
+        }
+        if limits is not None:
+            columns |= {"95 % interval": [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in limits]}
+        show(columns)
+        out.print()
