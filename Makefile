@@ -40,7 +40,7 @@ package: $(VENV)/dev
 
 # The suite on the oldest NumPy and numba that pyproject.toml admits, without the extras, and without what takes long and depends on neither:
 # statistics.
-PEOPLE := tests/test_choosing.py tests/test_people.py tests/test_survey.py examples/pictures.py
+PEOPLE := tests/test_choosing.py tests/test_cli.py tests/test_people.py tests/test_survey.py examples/pictures.py src/multi_freq_ldpy/cli
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest

@@ -59,7 +59,7 @@ def _budget(epsilon: float | None, eps_perm: float | None, eps_1: float | None) 
 
 @command
 def compare(
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
     column: Annotated[list[str], typer.Option(help="A column to estimate; several make records.")],
     protocol: Annotated[list[str] | None, typer.Option(help="A protocol to compare (all of one budget).")] = None,
     solution: Annotated[str, typer.Option(help="SPL, SMP or RSFD, for several columns.")] = "SMP",

@@ -37,7 +37,7 @@ def demo(users: Annotated[int, typer.Option(help="How many people to simulate.")
 @command
 def randomize(
     survey: SurveyFile,
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the columns of the survey.")],
+    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the columns of the survey.", readable=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file for the reports: .parquet, or .csv.")],
     seed: Seed = None,
     force: Force = False,
@@ -66,14 +66,14 @@ def _shifted(message: str, done: int) -> str:
 
 
 def _survey(path: Path) -> Survey:
-    files._readable(path)
+    files.readable(path)
     return Survey.load(path)
 
 
 @command
 def tally(
     survey: SurveyFile,
-    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.")],
+    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file for the tally.")],
     force: Force = False,
 ) -> None:
@@ -87,7 +87,7 @@ def tally(
 def _tallied(survey: Survey, paths: list[Path]) -> Tally:
     total = survey.tally({"report": []})
     for path in paths:
-        files._readable(path)
+        files.readable(path)
         with open(path, "rb") as file:
             start = file.read(len(MAGIC))
         try:
@@ -103,7 +103,7 @@ def _tallied(survey: Survey, paths: list[Path]) -> Tally:
 @command
 def estimate(
     survey: SurveyFile,
-    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.")],
+    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)],
     method: Annotated[str, typer.Option(help="raw, norm or norm_sub.")] = "raw",
     csv: Annotated[Path | None, typer.Option(help="Write a table into this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the estimates into this file (.png, .svg or .pdf).")] = None,
@@ -153,11 +153,11 @@ def warm() -> None:
 
 
 @command
-def check(spec: Annotated[Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.")]) -> None:
+def check(spec: Annotated[Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.", readable=False)]) -> None:
     """Hold a survey or a protocol to the laws: exact privacy, unbiased estimates, stated errors."""
     from .. import checks
 
-    files._readable(spec)
+    files.readable(spec)
     try:
         content = json.loads(spec.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

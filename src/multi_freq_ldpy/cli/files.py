@@ -24,12 +24,12 @@ class BadFile(ValueError):
 
 def tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, list[Any]]]:
     """Yield the rows of a CSV or Parquet file, some at a time, as dicts of lists; fields of a CSV are text, and None where empty."""
-    _readable(path)
+    readable(path)
     with Progress(f"reading {path.name}", path.stat().st_size) as progress:
         yield from (_parquet if path.suffix == ".parquet" else _csv)(path, columns, progress)
 
 
-def _readable(path: Path) -> None:
+def readable(path: Path) -> None:
     if path.is_dir():
         raise BadFile(f"{path} is a directory, not a file")
     if not path.exists():

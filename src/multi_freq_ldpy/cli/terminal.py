@@ -24,7 +24,7 @@ out = Console(width=None if sys.stdout.isatty() else 140)
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[int | None, typer.Option(help="Make the run reproducible: for simulations only, never to collect with.")]
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey as JSON (Survey.save).")]
+SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey as JSON (Survey.save).", readable=False)]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
