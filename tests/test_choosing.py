@@ -104,8 +104,15 @@ def test_comparisons_of_tables() -> None:
         (([GRR], VALUES, []), {}, "budgets"),
         (([GRR], VALUES, [0]), {}, r"budgets\[0\]"),
         (([GRR], VALUES, [(1.0, 2.0, 3.0)]), {}, r"budgets\[0\] must be a number or a pair"),
-        (([GRR], VALUES, [(1.0, 2.0)]), {}, "GRR with budget"),
-        (([LGRR], VALUES, [1.0]), {}, "LGRR with budget 1.0"),
+        (([GRR], VALUES, [(1.0, 2.0)]), {}, "budgets must have numbers for GRR"),
+        (([LGRR], VALUES, [1.0]), {}, "budgets must have pairs"),
+        (([LGRR], VALUES, [(1.0, 2.0)]), {}, "LGRR with budget"),
+        (([lambda k, eps: 3], VALUES, [1.0]), {}, "must make a protocol"),
+        (([GRR], VALUES, 1.0), {}, "budgets must be a list"),
+        (({"a": "GRR"}, VALUES, [1.0]), {}, "protocols must be classes"),
+        (([GRR], ["a", None, "b"], [1.0]), {}, "row 1 is missing"),
+        (([GRR], ["a", "b"], [1.0]), {"k": 2}, "k must not be given"),
+        (([partial(SMP, GRR)], np.zeros((3, 2), int), [1.0]), {"estimator": "mle"}, "mle"),
         (([GRR], VALUES, [1.0]), {"k": 3}, "k must be at least 20"),
         (([GRR], VALUES, [1.0]), {"repeats": 0}, "repeats"),
         (([GRR], VALUES, [1.0]), {"estimator": "best"}, "estimator"),
@@ -213,3 +220,44 @@ def test_drifting_answers() -> None:
     shares = np.array([np.bincount(each, minlength=6) / 50_000 for each in answers])
     assert (np.diff(shares[:, 4]) < 0).all() and (np.diff(shares[:, 1]) > 0).all()
     assert 0.89 < (answers[1:] == answers[:-1]).mean() < 0.95
+
+
+def test_data_of_many_forms() -> None:
+    """Labels, Series and tables of one column are vectors; records of as many values as attributes are no histograms."""
+    import pandas as pd
+    import polars as pl
+
+    labels = ["b", "a", "b", "c"] * 50
+    expected = compare([GRR], [1, 0, 1, 2] * 50, [1.0], repeats=3, rng=1)[0].errors
+    for data in (
+        labels,
+        np.array(labels),
+        pd.Series(labels),
+        pl.Series(labels),
+        pd.DataFrame({"x": labels}),
+        {"x": labels},
+        pd.Series([1, 0, 1, 2] * 50),
+    ):
+        assert np.array_equal(compare([GRR], data, [1.0], repeats=3, rng=1)[0].errors, expected)
+    assert len(compare([partial(SMP, GRR)], np.array([[0, 1], [1, 0]] * 9), [1.0], repeats=2, rng=1)) == 1
+    mixed = compare([GRR, LOSUE, OUE], VALUES, [1.0, (2.0, 1.0), 1.0], repeats=2, rng=1)
+    assert [(cell.protocol, cell.budget) for cell in mixed] == [("GRR", 1.0), ("LOSUE", (2.0, 1.0)), ("OUE", 1.0)]
+    buckets = compare(
+        {"d": lambda ks, eps: SMP(lambda k, eps_perm: DBitFlipPM(k, eps_perm, 4, 2), ks, eps_perm=eps)},
+        [[0, 1], [7, 7]] * 500,
+        [2.0],
+        repeats=3,
+        rng=1,
+    )
+    assert buckets[0].error < 0.2
+    few = compare({"A": partial(SMP, GRR), "B": partial(SPL, GRR)}, np.array([[0, 1, 2]] * 3), [1.0], repeats=5, rng=1)
+    assert few.best() == {1.0: "B"}, "an error that is not known is not the least"
+
+
+def test_samples_of_attributes_need_some_answers() -> None:
+    sizes = [sample_size(partial(SMP, GRR), [2, 3], epsilon, 0.1, f=0.5) for epsilon in (2.0, 6.0, 8.0, 50.0)]
+    assert sizes == sorted(sizes, reverse=True) and sizes[-1] > 90
+    assert sample_size(partial(SMP, GRR), [2, 3], 50.0, 0.5, f=0.0) == 20
+    assert epsilon_for(lambda k, eps: LOSUE(k, eps, 0.5), 10, 10_000_000, 0.01) == pytest.approx(0.5, rel=1e-3)
+    with pytest.raises(TypeError, match="factory must make a protocol"):
+        sample_size(lambda k, eps: 3, 5, 1.0, 0.1)

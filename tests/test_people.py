@@ -50,6 +50,8 @@ def test_frames(kind: str) -> None:
     several = Estimates([estimate, made().labelled([1, 2, 3], "b")]).to_frame(kind)
     assert list(several["value"].to_numpy()) == ["<b>", "no", "a & b", "1", "2", "3"], "labels of several types become text"
     assert list(several["attribute"].to_numpy()) == ["0"] * 3 + ["b"] * 3
+    assert len(Estimates([estimate.norm(), estimate]).to_frame(kind)) == 6, "no error where there is none"
+    assert list(made().labelled([1, 2.5, 3]).to_frame(kind)["value"].to_numpy()) == [1.0, 2.5, 3.0]
 
 
 def test_without_the_extras() -> None:
@@ -74,15 +76,16 @@ for call in (estimates.plot, lambda: estimates.to_frame("pandas"), m.compare([m.
 
 
 def test_labels_must_fit() -> None:
-    with pytest.raises(ValueError, match="labels must be 3"):
-        made().labelled(["a", "b"])
+    for wrong in (["a", "b"], ["a", "a", "b"]):
+        with pytest.raises(ValueError, match="labels must be 3"):
+            made().labelled(wrong)
     for call in (lambda: made().group(["no", "perhaps"]), lambda: made().difference("perhaps", "no"), lambda: made().group("no")):
         with pytest.raises(ValueError, match="among the labels|list of labels"):
             call()
     estimates = Survey({"a": ["x", "y"]}, epsilon=1.0).estimate({"report": []})
     with pytest.raises(KeyError, match="attribute must be one of 'a', not 'b'"):
         estimates["b"]
-    assert estimates["a"] is estimates[0] and isinstance(estimates[:1], tuple)
+    assert estimates["a"] is estimates[0] and isinstance(estimates[:1], Estimates)
 
 
 def test_groups_by_label() -> None:
@@ -118,6 +121,7 @@ def test_differences_refuse() -> None:
             estimate.difference(first, second)
     with pytest.raises(ValueError, match="norm estimates have no group"):
         estimate.norm().difference(0, 1)
+    assert GRR(4, 1.0).estimate([]).difference(0, {1, 2}).std == np.inf
     low, high = estimate.difference(0, 1).interval()
     assert -1 <= low < 0 < high <= 1
 
@@ -168,4 +172,23 @@ def test_plots_show_what_they_are_given() -> None:
     panel = Panel(SMP(LOSUE, [3, 4], 3.0, 1.0), 100, 1)
     assert len(panel.run([np.zeros((100, 2), int)] * 2).plot().axes) == 2
     assert DBitFlipPM(10, 1.0, b=5, d_bits=2).estimate([]).plot() is not None
+    assert estimate.plot(truth={"no": 0.5, "<b>": 0.5}).get_title(loc="left") == "4,000 users"
+    with pytest.raises(ValueError, match="among the labels"):
+        estimate.plot(truth={"perhaps": 1.0})
+    odd = made().labelled(["$10k to $20k", "_hidden", "x" * 60])
+    assert [text.get_text() for text in odd.plot().get_xticklabels()] == [r"\$10k to \$20k", "\u200b_hidden", "x" * 23 + "…"]
+    assert len(Estimates([estimate.group(["no"]), estimate.norm(), estimate]).plot().legends[0].get_texts()) == 2
+    assert (
+        len(rounds[1:].plot().axes) == 1
+        and len(rounds[:1].plot().axes) == 1
+        and len(Rounds([each.norm() for each in rounds]).plot().axes) == 1
+    )
+    labelled = Survey({"a": ["_x", "y"], "b": [1, 2]}, eps_perm=3.0, eps_1=1.0).panel(50, 1).run([{"a": ["y"] * 50, "b": [1] * 50}] * 2)
+    legend = labelled.plot(values={"a": ["_x"]}).axes[0].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
+    for values in (["zzz"], {"c": [1]}):
+        with pytest.raises(ValueError, match="values must"):
+            labelled.plot(values=values)
+    many = GRR(50, 1.0).estimate([0]).labelled([f"label {i}" for i in range(50)])
+    assert "label 49" in [text.get_text() for text in many.plot().get_xticklabels()]
     plt.close("all")

@@ -247,3 +247,78 @@ def test_buckets_have_labels() -> None:
     estimate = survey.estimate(survey.panel(50, 1).report({"age": [12] * 50}))["age"]
     assert isinstance(estimate, Estimate)
     assert estimate.labels == ("10 … 12", "13 … 14", "15 … 17", "18 … 19")
+
+
+def test_reports_keep_the_index_of_their_rows() -> None:
+    table = pd.DataFrame(PEOPLE, index=np.arange(2000)[::-1])
+    reports = Survey(ATTRIBUTES, epsilon=1.0).randomize(table)
+    assert reports.index.tolist() == table.index.tolist()
+
+
+def test_tables_as_people_have_them() -> None:
+    survey, expected = Survey(ATTRIBUTES, epsilon=1.0), [[1, 0], [0, 1]]
+    rows = {"smokes": ["no", "yes"], "age": [30, 41]}
+
+    class Mine(pd.DataFrame):  # type: ignore[misc]
+        pass
+
+    twice = pd.DataFrame([["no", 30, 1, 2], ["yes", 41, 3, 4]], columns=["smokes", "age", "x", "x"])
+    for table in (
+        Mine(rows),
+        twice,
+        pa.RecordBatch.from_pydict(rows),
+        pd.DataFrame(rows).astype({"smokes": "category", "age": "Int64"}),
+        pd.DataFrame(rows).astype({"age": float}),
+        pl.DataFrame(rows).with_columns(pl.col("smokes").cast(pl.Categorical)),
+        {"smokes": np.array(["no", "yes"]), "age": np.array([30, 41], np.int16)},
+        {"smokes": pd.Series(["no", "yes"]), "age": (30, np.int64(41))},
+    ):
+        assert survey.encode(table).tolist() == expected
+    for table, message in (
+        (pl.LazyFrame(rows), "call its collect"),
+        (pd.Series(["no"]), "table must be"),
+        (pa.array(["no"]), "table must be"),
+        (twice.rename(columns={"x": "age"}), "more than one column 'age'"),
+        ({"smokes": {"no", "yes"}, "age": [30, 41]}, "must be a list"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            survey.encode(table)
+    reports = [survey.randomize(pa.table(rows)).to_batches()[0]] * 2
+    assert survey.tally(reports).users == 4
+
+
+def test_missing_values_of_every_kind() -> None:
+    from decimal import Decimal
+
+    survey = Survey({"c": ["a", "other", "none"]}, epsilon=1.0, other="other", missing="none")
+    values = [np.float32("nan"), np.datetime64("NaT"), Decimal("nan"), float("nan"), None, pd.NA, pd.NaT, "?", np.str_("a")]
+    assert survey.encode({"c": values}).ravel().tolist() == [2, 2, 2, 2, 2, 2, 2, 1, 0]
+    found = Survey.from_table({"c": ["b", None, "a"]}, 1.0, missing="?")
+    assert found.attributes["c"] == ("a", "b", "?") and found.encode({"c": [None]}).tolist() == [[2]]
+
+
+def test_labels_that_look_alike_to_python() -> None:
+    truths = Survey({"n": [True, False]}, epsilon=1.0)
+    assert truths.encode({"n": [np.True_, np.False_]}).ravel().tolist() == [0, 1]
+    assert truths.encode(pd.DataFrame({"n": [np.True_]}, dtype=object)).tolist() == [[0]]
+    with pytest.raises(ValueError, match="not declared"):
+        Survey({"n": [1, 2, 3]}, epsilon=1.0).encode({"n": [np.True_, 2]})
+    with pytest.raises(ValueError, match="other=1 must be a declared category"):
+        Survey({"n": [True, "b"]}, epsilon=1.0, other=1)
+    assert Survey({"n": [1, 2]}, epsilon=1.0) != Survey({"n": [True, 2]}, epsilon=1.0)
+    assert Survey({"n": np.array([1, 2])}, epsilon=1.0, other=np.int64(1)).to_spec()["other"] == 1
+    for wrong in ({"a", "b"}, ["a", "\ud800"], [1, 10**30]):
+        with pytest.raises((ValueError, TypeError), match="categories of 'n'"):
+            Survey({"n": wrong}, epsilon=1.0)
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        truths.attributes["m"] = (1, 2)  # type: ignore[index]
+    with pytest.raises(TypeError, match="force must be True or False"):
+        truths.save("nowhere.json", force="no")
+
+
+def test_many_categories_are_quick() -> None:
+    """A million labels, ten thousand of them unknown: no step looks through all labels for each row."""
+    survey = Survey({"n": list(range(10**6)), "m": ["x", "y"]}, epsilon=1.0, protocol=[GRR, GRR], other=0)
+    assert survey.encode({"n": ["?"] * 10_000, "m": ["x"] * 10_000})[:, 0].tolist() == [0] * 10_000
+    with pytest.raises(ValueError, match="and 999,980 more; missing= names"):
+        survey.encode({"n": [None], "m": ["x"]})

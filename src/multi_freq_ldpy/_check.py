@@ -76,7 +76,7 @@ def choice(name: str, value: object, among: tuple[str, ...]) -> str:
 def probability(name: str, value: object, low: float = 0.0, high: float = 1.0) -> float:
     """Return a real number in [low, high] as a float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not low <= float(value) <= high:
-        raise ValueError(f"{name} must be a number from {low:g} to {high:g}, not {shown(value)}")
+        raise ValueError(f"{name} must be a number from {low!r} to {high!r}, not {shown(value)}")
     return float(value)
 
 

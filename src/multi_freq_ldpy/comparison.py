@@ -1,7 +1,8 @@
 """Protocols side by side on the same data: many repetitions drawn from the exact law of the tallies, no report ever made."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ from numpy.typing import NDArray
 
 from . import _check, frames
 from .estimates import Estimates
+from .labels import is_missing
 from .planning import _budgets
 from .progress import Progress
-from .protocol import made
+from .protocol import BUDGETS, Protocol, made
 from .randomness import Rng, as_stream
 from .solutions.base import Solution
 from .survey import Survey
@@ -69,7 +71,8 @@ class Comparison(tuple[Cell, ...]):
     def best(self) -> dict[Any, str]:
         """Return the protocol of least error for each budget."""
         budgets = dict.fromkeys(cell.budget for cell in self)
-        return {each: min((cell for cell in self if cell.budget == each), key=lambda cell: cell.error).protocol for each in budgets}
+        by_error = sorted(self, key=lambda cell: (cell.error != cell.error, cell.error))  # NaN, where nobody reported an attribute, last
+        return {each: next(cell.protocol for cell in by_error if cell.budget == each) for each in budgets}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the errors against the budget of a report, both logarithmic, with the range over repetitions as a band."""
@@ -96,8 +99,9 @@ class Comparison(tuple[Cell, ...]):
         cells = {(cell.protocol, cell.budget): f"{cell.error:.3g}" for cell in self}
         width = max(map(len, names), default=0)
         heads = [f"{each:g}" if isinstance(each, float) else ", ".join(f"{one:g}" for one in each) for each in budgets]
-        lines = [f"{self.metric} of {self.estimator} estimates", f"{'ε':{width}}  " + "  ".join(f"{head:>9}" for head in heads)]
-        lines += [f"{name:{width}}  " + "  ".join(f"{cells.get((name, each), ''):>9}" for each in budgets) for name in names]
+        wide = max(9, *map(len, heads)) if heads else 9
+        lines = [f"{self.metric} of {self.estimator} estimates", f"{'ε':{width}}  " + "  ".join(f"{head:>{wide}}" for head in heads)]
+        lines += [f"{name:{width}}  " + "  ".join(f"{cells.get((name, each), ''):>{wide}}" for each in budgets) for name in names]
         return "\n".join(lines)
 
 
@@ -115,9 +119,10 @@ def compare(
     """Estimate the same data with several protocols and budgets, again and again, and return the errors.
 
     ``protocols`` are classes, or callables that make a protocol or a solution of k and budgets (``partial(SMP, OUE)``); a mapping gives
-    them names. ``data`` is a vector of values, an array of records (a column an attribute), or a table with labels. A budget is a number,
-    or a pair (eps_perm, eps_1). ``estimator`` is "raw", "norm", "norm_sub" or "mle"; ``metric`` "mse", "mae" or "max", the mean over
-    attributes where there are several. ``k`` declares the domain (a list of sizes for records), which otherwise is what the data have.
+    them names. ``data`` is a vector of values or labels, an array of records (a column an attribute), or a table. A budget is a number,
+    or a pair (eps_perm, eps_1); classes take those they have a use for. ``estimator`` is "raw", "norm", "norm_sub" or "mle"; ``metric``
+    "mse", "mae" or "max", the mean over attributes where there are several. ``k`` declares the domain (a list of sizes for records), which
+    otherwise is what the data have.
 
     >>> from multi_freq_ldpy import GRR, OUE
     >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2] * 2000, budgets=[0.5, 4.0], k=50, rng=1)
@@ -140,36 +145,26 @@ def compared(
     rng: Rng,
 ) -> Comparison:
     """Do what ``compare`` does, given how many users hold each value."""
-    wanted = [each[0] if len(each) == 1 else each for each in (_budgets(f"budgets[{i}]", one) for i, one in enumerate(budgets))]
+    if isinstance(budgets, str) or not isinstance(budgets, Sequence | np.ndarray) or not len(budgets):
+        raise TypeError(f"budgets must be a list of numbers or pairs, not {_check.shown(budgets)}")
+    pairs = dict.fromkeys(_budgets(f"budgets[{i}]", one) for i, one in enumerate(budgets))
     times = _check.Integer(1, 2**31)("repeats", repeats)
     _check.choice("estimator", estimator, ESTIMATORS)
     _check.choice("metric", metric, tuple(METRICS))
-    if not wanted:
-        raise ValueError("budgets must have at least one entry")
     stream, cells, n = as_stream(rng), [], int(held[0].sum())
     truth = [each / n for each in held]
-    subjects, domain = [], sizes[0] if single else list(sizes)
-    for name, factory in factories.items():
-        for budget in wanted:
-            pair = budget if isinstance(budget, tuple) else (budget,)
-            try:
-                subjects.append((name, budget, made(factory, domain, pair)))
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"{name} with budget {budget}: {error}") from None
+    subjects = _subjects(factories, list(pairs), sizes[0] if single else list(sizes), single, estimator)
     with Progress("compare", len(subjects) * times) as progress:
         for name, budget, subject in subjects:
-            several = isinstance(subject, Solution)
-            if several == single:
-                raise TypeError(
-                    f"{name} is {'a solution, which needs records' if several else 'a protocol, which needs a vector of values'}"
-                )
-            true = truth if several else [_cells(subject, truth[0])]
+            parts = subject.protocols if isinstance(subject, Solution) else (subject,)
+            true = [_cells(each, own) for each, own in zip(parts, truth, strict=True)]
             errors = np.empty(times)
             for i in range(times):
-                estimate = subject.estimate(subject.simulate(held if several else held[0], stream))
+                tally = subject._simulated(held, stream) if isinstance(subject, Solution) else subject.simulate(held[0], stream)
+                estimate = subject.estimate(tally)
                 found = estimate if estimator == "raw" else getattr(estimate, estimator)()
-                parts = found if isinstance(found, Estimates) else [found]
-                errors[i] = np.mean([METRICS[metric](part.frequencies - own) for part, own in zip(parts, true, strict=True)])
+                own = found if isinstance(found, Estimates) else [found]
+                errors[i] = np.mean([METRICS[metric](each.frequencies - expected) for each, expected in zip(own, true, strict=True)])
                 progress.step(f"{name}, ε = {budget}")
             theory = _theory(subject, true, n) if estimator == "raw" and metric == "mse" else None
             limit = _limit(sizes[0], budget, truth[0], n) if theory is not None and single and subject.cells == sizes[0] else None
@@ -179,18 +174,49 @@ def compared(
     return result
 
 
+def _subjects(factories: Mapping[str, Any], budgets: list[tuple[float, ...]], domain: Any, single: bool, estimator: str) -> list[Any]:
+    """Return each protocol or solution with each of the budgets it takes, checked."""
+    found = []
+    for name, factory in factories.items():
+        arity = _arity(factory)
+        own = [each for each in budgets if arity is None or len(each) == arity]
+        if not own:
+            wanted = "numbers" if arity == 1 else "pairs (eps_perm, eps_1)"
+            raise ValueError(f"budgets must have {wanted} for {name}, not only {_check.shown(budgets)}")
+        for pair in own:
+            budget = pair[0] if len(pair) == 1 else pair
+            try:
+                subject: Any = made(factory, domain, pair)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"{name} with budget {budget}: {error}") from None
+            if isinstance(subject, Solution) == single or not isinstance(subject, Solution | Protocol):
+                needs = "a protocol, for one attribute" if single else "a solution, for records"
+                raise TypeError(f"{name} must make {needs}, not {_check.shown(subject)}")
+            if estimator == "mle" and (isinstance(subject, Solution) or not subject.channel.own_other == subject.channel.others == 0):
+                raise ValueError(f"estimator 'mle' is for protocols that report one value, not for {name}")
+            found.append((name, budget, subject))
+    return found
+
+
+def _arity(factory: Any) -> int | None:
+    """Return how many budgets a protocol class takes, also within a partial; None where only calling tells."""
+    if isinstance(factory, partial) and factory.args:
+        return _arity(factory.args[0])
+    if isinstance(factory, type) and issubclass(factory, Protocol):
+        return sum(field in BUDGETS for field in factory.__dataclass_fields__)
+    return None
+
+
 def _named(protocols: Any) -> dict[str, Any]:
     """Return factories by name."""
-    given = protocols if isinstance(protocols, Mapping | list | tuple) else [protocols]
+    given: Any = protocols if isinstance(protocols, Mapping) else list(protocols) if isinstance(protocols, Iterable) else [protocols]
     if not given:
         raise ValueError("protocols must have at least one entry")
-    if isinstance(given, Mapping):
-        return {str(name): factory for name, factory in given.items()}
     named: dict[str, Any] = {}
-    for each in given:
+    for name, each in given.items() if isinstance(given, Mapping) else ((None, each) for each in given):
         if not callable(each):
             raise TypeError(f"protocols must be classes, or callables that make a protocol or a solution, not {_check.shown(each)}")
-        name = _name(each)
+        name = _name(each) if name is None else str(name)
         if name in named:
             raise ValueError(f"protocols must have different names, but {name!r} is among them twice: give a mapping of names")
         named[name] = each
@@ -206,9 +232,17 @@ def _name(factory: Any) -> str:
 
 def _histograms(data: Any, k: Any) -> tuple[list[NDArray[np.int64]], tuple[int, ...], bool]:
     """Return how many users hold each value of each attribute, the domain sizes, and whether there is one attribute, given as a vector."""
-    if frames.is_table(data):
-        survey = Survey.from_table(data, 1.0)
-        records, sizes = survey.encode(data), survey.solution.ks
+    if frames.is_table(data) or np.asarray(data).dtype.kind in "USO":
+        if k is not None:
+            raise ValueError(f"k must not be given with labels, which tell it, not {_check.shown(k)}")
+        table = data if frames.is_table(data) else {"data": list(data)}
+        for name, values in frames.columns_of("data", table, frames.names_of("data", table)).items():
+            if any(map(is_missing, values)):
+                row = next(i for i, each in enumerate(values) if is_missing(each))
+                raise ValueError(f"data, column {name!r}, row {row} is missing: leave such rows out")
+        survey = Survey.from_table(table, 1.0)
+        records, sizes = survey.encode(table), survey.solution.ks
+        records = records[:, 0] if len(sizes) == 1 else records
     else:
         records = _check.integers("data", data, 0, _check.LARGEST_DOMAIN, what="values are 0, …, k − 1")
         if records.ndim not in (1, 2) or not records.size:

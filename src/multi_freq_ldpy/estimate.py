@@ -1,6 +1,6 @@
 """Frequencies with their errors."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from . import _check, intervals, postprocess, render
 from .channel import Channel
+from .labels import key
 from .tally import Tally
 
 Group = Any
@@ -51,8 +52,8 @@ class Estimate:
         frequencies = np.array(self.frequencies, np.float64)
         frequencies.flags.writeable = False
         object.__setattr__(self, "frequencies", frequencies)
-        if self.labels is not None and len(self.labels) != len(frequencies):
-            raise ValueError(f"labels must be {len(frequencies)}, one a value, not {len(self.labels)}: {_check.shown(self.labels)}")
+        if self.labels is not None and (len(self.labels) != len(frequencies) or len(set(map(key, self.labels))) != len(frequencies)):
+            raise ValueError(f"labels must be {len(frequencies)}, one a value, all different, not {_check.shown(self.labels)}")
 
     @classmethod
     def of(cls, tally: Tally) -> "Estimate":
@@ -100,7 +101,7 @@ class Estimate:
 
     def labelled(self, labels: Iterable[Any], name: str | None = None, kind: str | None = None) -> "Estimate":
         """Return the same with names for the values, and for the attribute; ``kind`` is that of the tables made of it."""
-        return replace(self, labels=tuple(labels), name=name, kind=kind)
+        return replace(self, labels=tuple(labels), name=self.name if name is None else name, kind=self.kind if kind is None else kind)
 
     def norm(self) -> "Estimate":
         """Clip at 0 and divide by the sum."""
@@ -141,7 +142,8 @@ class Estimate:
             raise ValueError(f"values {_check.shown(values)} have no error as a group: not every report speaks of all of them")
         channel = self.channel.group(chosen.size)
         counts = None if self.counts is None else self.counts[chosen].sum(keepdims=True)
-        labels = (label if label is not None else ", ".join(str(self.values[i]) for i in chosen),)
+        values = self.values
+        labels = (label if label is not None else ", ".join(str(values[i]) for i in chosen.tolist()),)
         frequencies = self.frequencies[chosen].sum(keepdims=True)
         return replace(self, frequencies=frequencies, channel=channel, counts=counts, labels=labels)
 
@@ -155,23 +157,23 @@ class Estimate:
         >>> round(difference.value, 3), round(difference.std, 3)
         (0.163, 0.016)
         """
-        one, two = ([each] if isinstance(each, str) or np.ndim(each) == 0 else list(each) for each in (first, second))
+        one, two = ([each] if isinstance(each, str) or not isinstance(each, Iterable) else list(each) for each in (first, second))
         if set(self._numbers("first", one)) & set(self._numbers("second", two)):
             raise ValueError(f"first and second must have no value in common, not {_check.shown(first)} and {_check.shown(second)}")
-        own, other, both = self.group(one), self.group(two), self.group([*one, *two])
-        # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
-        variance = 2 * own.std**2 + 2 * other.std**2 - both.std**2
-        return Difference(float(own.frequencies[0] - other.frequencies[0]), float(np.sqrt(variance[0])))
+        own, other, both = (self.group(each, "") for each in (one, two, [*one, *two]))
+        spread = 2 * own.std[0] ** 2 + 2 * other.std[0] ** 2  # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
+        variance = max(0.0, spread - both.std[0] ** 2) if self.n else spread
+        return Difference(float(own.frequencies[0] - other.frequencies[0]), float(np.sqrt(variance)))
 
     # For people
 
     @property
-    def values(self) -> tuple[Any, ...]:
+    def values(self) -> Sequence[Any]:
         """What the values are called: the labels, or their numbers."""
-        return tuple(range(len(self))) if self.labels is None else self.labels
+        return range(len(self)) if self.labels is None else self.labels
 
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
-        """Return a table with a row a value: "pandas", "polars" or "pyarrow"; None takes that of the reports, or the first one installed.
+        """Return a table with a row a value: "pandas", "polars", "pyarrow" or "dict", by default of the kind the reports came in.
 
         Columns are value, frequency and, unless post-processed, std, low and high, the limits of the interval of this level.
         """
@@ -206,11 +208,11 @@ class Estimate:
             return chosen
         if isinstance(values, str) or np.ndim(values) != 1:
             raise ValueError(f"{name} must be a list of labels, not {_check.shown(values)}")
-        places = {label: i for i, label in enumerate(self.labels)}
+        places = {key(label): i for i, label in enumerate(self.labels)}
         for label in values:
-            if label not in places:
-                raise ValueError(f"{name} must be among the labels {_check.shown(self.labels)}, not {_check.shown(label)}")
-        return np.array([places[label] for label in values], np.int64)
+            if not isinstance(label, Hashable) or key(label) not in places:
+                raise ValueError(f"{name} must be among the labels {_check.shown(self.labels[:20])}, not {_check.shown(label)}")
+        return np.array([places[key(label)] for label in values], np.int64)
 
     def _processed(self, frequencies: NDArray[np.float64], method: str) -> "Estimate":
         return replace(self, frequencies=frequencies, method=method)

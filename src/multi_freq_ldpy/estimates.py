@@ -1,6 +1,6 @@
 """Frequencies of several attributes, and of several rounds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
 import numpy as np
@@ -44,11 +44,12 @@ class Estimates(tuple[Estimate, ...]):
     def __getitem__(self, attribute: SupportsIndex | str) -> Estimate: ...
 
     @overload
-    def __getitem__(self, attribute: slice) -> tuple[Estimate, ...]: ...
+    def __getitem__(self, attribute: slice) -> "Estimates": ...
 
     def __getitem__(self, attribute: Any) -> Any:
         if not isinstance(attribute, str):
-            return super().__getitem__(attribute)
+            found = super().__getitem__(attribute)
+            return Estimates(found) if isinstance(attribute, slice) else found
         if attribute not in self.names:
             raise KeyError(f"attribute must be one of {', '.join(map(repr, self.names))}, not {attribute!r}")
         return super().__getitem__(self.names.index(attribute))
@@ -69,8 +70,11 @@ class Estimates(tuple[Estimate, ...]):
         """Return a table with a row a value of an attribute: see ``Estimate.to_frame``."""
         return stacked(zip(self.names, self, strict=True), "attribute", kind, level)
 
-    def plot(self, truth: Sequence[Any] | None = None, level: float = 0.95) -> Any:
-        """Draw all attributes side by side, each as ``Estimate.plot`` does; returns the matplotlib figure."""
+    def plot(self, truth: Any = None, level: float = 0.95) -> Any:
+        """Draw all attributes side by side, each as ``Estimate.plot`` does; returns the matplotlib figure.
+
+        ``truth`` has an entry an attribute: a list, or a dict by name.
+        """
         from . import plots
 
         return plots.multiples(self, truth, level)
@@ -85,15 +89,18 @@ class Estimates(tuple[Estimate, ...]):
 class Rounds(list[Any]):
     """Estimates of the same attribute, or attributes, round after round: a list."""
 
+    def __getitem__(self, i: Any) -> Any:
+        return Rounds(super().__getitem__(i)) if isinstance(i, slice) else super().__getitem__(i)
+
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
         """Return a table with a row a value and round."""
         return stacked(enumerate(self), "round", kind, level)
 
-    def plot(self, values: Sequence[Any] | None = None, truth: Any = None, level: float = 0.95) -> Any:
+    def plot(self, values: Any = None, truth: Any = None, level: float = 0.95) -> Any:
         """Draw the frequencies over the rounds, with their intervals as bands; returns the matplotlib figure.
 
-        ``values`` are those to draw, the eight most frequent if nothing else; ``truth`` is an array of rounds and values, a list of them
-        for several attributes.
+        ``values`` are those to draw, the eight most frequent if nothing else; ``truth`` is an array of rounds and values. For several
+        attributes both are dicts by name, or lists.
         """
         from . import plots
 
@@ -104,19 +111,20 @@ def stacked(parts: Iterable[tuple[Any, Any]], name: str, kind: str | None, level
     """Return a table of the parts' tables one below the other, with a column that tells which part."""
     from . import frames
 
-    columns: dict[str, list[Any]] = {}
+    tables: list[dict[str, Any]] = []
 
     def add(part: Any, before: dict[str, Any]) -> None:
         nonlocal kind
         if isinstance(part, Estimate):
             kind = kind or part.kind
-            own = part._columns(level)
-            for column, entries in (before | own).items():
-                columns.setdefault(column, []).extend(entries if column in own else [entries] * len(part))
+            tables.append({column: [entry] * len(part) for column, entry in before.items()} | part._columns(level))
         else:
             for each, entry in zip(part.names, part, strict=True):
                 add(entry, before | {"attribute": each})
 
     for key, part in parts:
         add(part, {name: key})
-    return frames.made(kind, columns)
+    names = dict.fromkeys(column for table in tables for column in table)
+    empty = ([None] * len(table["value"]) for table in tables)
+    filled = [(table, nothing) for table, nothing in zip(tables, empty, strict=True)]
+    return frames.made(kind, {column: [each for table, nothing in filled for each in table.get(column, nothing)] for column in names})

@@ -1,6 +1,7 @@
 """Tables of all kinds in and out, through narwhals: pandas, polars, Arrow, and dicts of lists, which need none of them."""
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Iterable, Mapping, Set
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,14 +25,16 @@ def narwhals() -> Any:
     return nw
 
 
-def kind_of(table: Any) -> str:
+def kind_of(table: Any, name: str = "table") -> str:
     """Return what kind of table it is, or refuse what is none."""
     if isinstance(table, Mapping):
         return DICT
-    for kind in KINDS:
-        if type(table).__module__.partition(".")[0] == kind:
+    for kind, classes in (("pandas", ("DataFrame",)), ("polars", ("DataFrame",)), ("pyarrow", ("Table", "RecordBatch"))):
+        module = sys.modules.get(kind)  # whoever has such a table has imported it
+        if module is not None and isinstance(table, tuple(getattr(module, each) for each in classes)):
             return kind
-    raise TypeError(f"table must be a pandas or polars DataFrame, an Arrow table, or a dict of lists, not {_check.shown(table)}")
+    lazy = ": call its collect() first" if type(table).__name__ == "LazyFrame" else ""
+    raise TypeError(f"{name} must be a pandas or polars DataFrame, an Arrow table, or a dict of lists, not {_check.shown(table)}{lazy}")
 
 
 def is_table(given: Any) -> bool:
@@ -45,20 +48,25 @@ def is_table(given: Any) -> bool:
 
 def names_of(name: str, table: Any) -> list[str]:
     """Return the names of the columns."""
-    return list(table) if kind_of(table) == DICT else list(narwhals().from_native(table, eager_only=True).columns)
+    kind = kind_of(table, name)
+    return list(table if kind == DICT else table.schema.names if kind == "pyarrow" else table.columns)
 
 
 def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[Any]]:
     """Return columns as lists, all of one length; other columns are ignored."""
-    names, has = list(wanted), names_of(name, table)
-    frame = table if kind_of(table) == DICT else narwhals().from_native(table, eager_only=True)
+    names, has, kind = list(wanted), names_of(name, table), kind_of(table, name)
     for column in names:
-        if column not in has:
-            raise ValueError(f"{name} has no column {column!r}, only {_check.shown(has)}")
+        if has.count(column) != 1:
+            raise ValueError(f"{name} has {'no' if column not in has else 'more than one'} column {column!r}, only {_check.shown(has)}")
+    chosen: Any = table
+    if kind != DICT:
+        if type(table).__name__ == "RecordBatch":
+            table = sys.modules["pyarrow"].Table.from_batches([table])
+        chosen = narwhals().from_native(table[names] if kind == "pandas" else table.select(names), eager_only=True)
     columns: dict[str, list[Any]] = {}
     for column in names:
-        values = frame[column]
-        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        values = chosen[column]
+        if isinstance(values, str | bytes | Mapping | Set) or not isinstance(values, Iterable):
             raise TypeError(f"{name}[{column!r}] must be a list, not {_check.shown(values)}")
         to_list = getattr(values, "to_list", None) or getattr(values, "tolist", None)
         columns[column] = list(to_list() if to_list else values)
@@ -68,8 +76,8 @@ def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[A
     return columns
 
 
-def made(kind: str | None, columns: Mapping[str, Any]) -> Any:
-    """Return columns as a table of a kind, by default the first kind that is installed."""
+def made(kind: str | None, columns: Mapping[str, Any], like: Any = None) -> Any:
+    """Return columns as a table of a kind, by default the first kind that is installed; with the index of another, if that has one."""
     if kind is None:
         kind = next((each for each in KINDS if find_spec(each)), None)
         if kind is None:
@@ -80,13 +88,18 @@ def made(kind: str | None, columns: Mapping[str, Any]) -> Any:
         return lists
     nw = narwhals()
     try:
-        return nw.from_dict(lists, backend=kind).to_native()
+        table = nw.from_dict(lists, backend=kind).to_native()
     except ImportError:
         raise missing(kind, "tables") from None
+    if kind == "pandas" and like is not None:
+        table.index = like.index
+    return table
 
 
 def _alike(values: list[Any]) -> list[Any]:
     """Return values of one type: as strings, where they are of several."""
     plain = [each.item() if hasattr(each, "item") else each for each in values]
     kinds = {type(each) for each in plain} - {type(None)}
-    return plain if len(kinds) <= 1 or kinds == {int, float} else [str(each) for each in plain]
+    if kinds == {int, float}:
+        return [None if each is None else float(each) for each in plain]
+    return plain if len(kinds) <= 1 else [str(each) for each in plain]

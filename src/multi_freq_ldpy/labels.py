@@ -1,6 +1,6 @@
 """Labels of categories: what may be declared, and how those in a column become numbers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from math import isfinite
 from typing import Any
 
@@ -10,29 +10,42 @@ from numpy.typing import NDArray
 from . import _check
 
 
+def key(label: Any) -> tuple[bool, Any]:
+    """Return what tells labels apart: to a dict, True is 1."""
+    return isinstance(label, bool), label
+
+
+def plain(value: Any) -> Any:
+    """Return a NumPy or Arrow scalar as what Python has for it."""
+    return value.item() if isinstance(value, np.generic) else value.as_py() if hasattr(value, "as_py") else value
+
+
 def encoded(name: str, values: list[Any], labels: tuple[Any, ...], other: Any, missing: Any) -> NDArray[np.int64]:
     """Return the numbers of the labels in a column; one that is not declared, or missing, has the category named for it, or is refused."""
-    codes = {(isinstance(label, bool), label): i for i, label in enumerate(labels)}  # True is 1 to a dict
+    kinds = set(map(type, values))
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        values = [plain(each) for each in values]
+    codes = {key(label): i for i, label in enumerate(labels)}
+    quick = {label: i for (truth, label), i in codes.items() if not truth}
     truths = bool in set(map(type, values))
-    plain = {label: i for (truth, label), i in codes.items() if not truth}
 
     def code(value: Any) -> int:
         try:
-            return codes.get((isinstance(value, bool), value), -1) if truths else plain.get(value, -1)
+            return codes.get(key(value), -1) if truths else quick.get(value, -1)
         except TypeError:  # a list, say
             return -1
 
     found = np.fromiter(map(code, values), np.int64, len(values))
+    instead = {True: codes.get(key(missing), -1), False: codes.get(key(other), -1)}
     for i in np.flatnonzero(found < 0).tolist():
         absent = is_missing(values[i])
-        category = missing if absent else other
-        if category is None or category not in labels:
+        if instead[absent] < 0:
             what = "is missing" if absent else f"has the label {_check.shown(values[i])}, which is not declared"
-            declare = "missing" if absent else "other"
+            known = ", ".join(map(repr, labels[:20])) + (f" and {len(labels) - 20:,} more" if len(labels) > 20 else "")
             raise ValueError(
-                f"column {name!r}, row {i} {what}: the categories are {_check.shown(list(labels))}; {declare}= names one for it"
+                f"column {name!r}, row {i} {what}: the categories are {known}; {'missing' if absent else 'other'}= names one for it"
             )
-        found[i] = labels.index(category)
+        found[i] = instead[absent]
     return found
 
 
@@ -44,16 +57,29 @@ def declared(attributes: Any) -> dict[str, tuple[Any, ...]]:
     for name, categories in attributes.items():
         if not isinstance(name, str) or not name:
             raise TypeError(f"attributes must have names, not {_check.shown(name)}")
-        if isinstance(categories, str | bytes | Mapping) or not isinstance(categories, Iterable):
+        if isinstance(categories, str | bytes | Mapping | Set) or not isinstance(categories, Iterable):
             raise TypeError(f"categories of {name!r} must be a list, not {_check.shown(categories)}")
-        labels = tuple(each.item() if isinstance(each, np.generic) else each for each in categories)
-        for label in labels:
-            if not isinstance(label, str | int | float) or (isinstance(label, float) and not isfinite(label)):
-                raise TypeError(f"categories of {name!r} must be strings, numbers or truth values, not {_check.shown(label)}")
+        labels = tuple(map(plain, categories))
+        for each in labels:
+            label(f"categories of {name!r}", each)
         if len(labels) < 2 or len(set(map(str, labels))) != len(labels) or len(set(labels)) != len(labels):
             raise ValueError(f"categories of {name!r} must be two or more, all different when written, not {_check.shown(list(labels))}")
         found[name] = labels
     return found
+
+
+def label(name: str, value: Any) -> Any:
+    """Return a label, if it is a string, a number or a truth value that can be written."""
+    if not isinstance(value, str | int | float) or (isinstance(value, float) and not isfinite(value)):
+        raise TypeError(f"{name} must be strings, numbers or truth values, not {_check.shown(value)}")
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError(f"{name} must be numbers of 64 bits, not one of {value.bit_length()}")
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"{name} must be text that can be written as UTF-8, not {_check.shown(value)}") from None
+    return value
 
 
 def cell_labels(labels: tuple[Any, ...], protocol: Any) -> tuple[Any, ...]:
@@ -67,10 +93,15 @@ def cell_labels(labels: tuple[Any, ...], protocol: Any) -> tuple[Any, ...]:
 
 def is_missing(value: Any) -> bool:
     """Tell whether a value is missing: None, NaN, NA or NaT."""
-    return value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return False
 
 
-def ordered(labels: set[Any]) -> list[Any]:
+def ordered(labels: Iterable[Any]) -> list[Any]:
     """Return labels in order; as if written, where they are of several types."""
     try:
         return sorted(labels)

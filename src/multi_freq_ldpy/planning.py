@@ -8,12 +8,15 @@ import numpy as np
 
 from . import _check, frames, intervals, registry
 from .longitudinal.memoized import Memoized
+from .mechanism import Mechanism
 from .protocol import BUDGETS, made
 from .solutions.base import Solution
 
 USERS = 10_000
 MOST = 2**62
 SMALLEST, LARGEST = 1e-3, 50.0
+FEWEST = 10
+"""Fewer answers than this, on average, are never enough: there might be none."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Recommendations(tuple[Recommendation, ...]):
 
     def __repr__(self) -> str:
         lines = [f"{'protocol':10} {'error':>8} {'bytes':>9} {'work':>9}"]
-        lines += [f"{type(each.protocol).__name__:10} {each.error:8.4f} {each.report_bytes:9,} {each.work:9,}".rstrip() for each in self]
+        lines += [f"{type(each.protocol).__name__:10} {each.error:8.3g} {each.report_bytes:9,} {each.work:9,}".rstrip() for each in self]
         return "\n".join(lines)
 
 
@@ -54,12 +57,13 @@ def recommend(k: int, epsilon: float | Sequence[float], n: int | None = None, ma
 
     ``epsilon`` is one budget, or a pair (eps_perm, eps_1) for users who report again and again. The error is the standard error of
     the frequency of a rare value among n users (10 000 if nothing else); ``max_bytes`` leaves out longer reports; ``work`` is about how
-    many machine words counting a report looks at. Protocols that cannot realise the budget are left out.
+    many machine words counting a report looks at. Protocols that cannot realise the budget are left out, and so is dBitFlipPM, which has
+    buckets to choose.
 
     >>> recommend(100, 1.0, n=50_000, max_bytes=4)
     protocol      error     bytes      work
-    OLH          0.0085         3       100
-    BLH          0.0096         3       100
+    OLH         0.00848         3       100
+    BLH         0.00958         3       100
     GRR          0.0261         1         1
     """
     size = _check.domain_size("k", k)
@@ -67,18 +71,23 @@ def recommend(k: int, epsilon: float | Sequence[float], n: int | None = None, ma
     most = None if max_bytes is None else _check.Integer(1, MOST)("max_bytes", max_bytes)
     budgets = _budgets("epsilon", epsilon)
     found: list[Recommendation] = []
+    refused: ValueError | None = None
     for cls in registry.PROTOCOLS.values():
         takes = [field for field in cls.__dataclass_fields__ if field in BUDGETS]
         if len(takes) != len(budgets) or issubclass(cls, Memoized) != (len(budgets) == 2):
             continue
         try:
             protocol = cls(size, *budgets)
-        except ValueError:  # a budget that this protocol cannot realise
+        except ValueError as error:  # a budget that this protocol cannot realise
+            refused = error
             continue
         if most is None or protocol.report_bytes <= most:
             found.append(Recommendation(protocol, float(protocol.variance(users)) ** 0.5, protocol.report_bytes, protocol.work))
     if not found:
-        raise ValueError(f"no protocol realises epsilon={_check.shown(epsilon)} with k={size} in at most {most} bytes")
+        within = "" if most is None else f" in at most {most} bytes"
+        raise ValueError(
+            f"no protocol realises epsilon={_check.shown(epsilon)} with k={size}{within}" + (f": {refused}" if refused else "")
+        )
     return Recommendations(sorted(found, key=lambda each: (each.error, each.report_bytes)))
 
 
@@ -117,7 +126,7 @@ def sample_size(
 
 
 def epsilon_for(factory: Callable[..., Any], k: Any, n: int, error: float, level: float = 0.95, f: float = 0.0) -> float:
-    """Return the smallest budget with which n users are enough for ±``error`` (see ``sample_size``), to a millionth.
+    """Return the smallest budget from 0.001 on with which n users are enough for ±``error`` (see ``sample_size``), to a millionth.
 
     ``factory`` takes one budget; for two say how they go together: ``lambda k, eps: LOSUE(k, 2 * eps, eps)``.
 
@@ -128,24 +137,24 @@ def epsilon_for(factory: Callable[..., Any], k: Any, n: int, error: float, level
     users, reach = _check.Integer(1, MOST)("n", n), _check.probability("error", error, 1e-9, 1.0)
     share, z = _check.probability("f", f), intervals.two_sided(_check.probability("level", level, 1e-6, 1 - 1e-12))
 
-    def reached(epsilon: float) -> float:
-        return z * _std(_subject(factory, k, (epsilon,)), users, share)
+    refused: list[ValueError] = []
 
-    found: dict[float, float] = {}  # what each budget reaches; not all of them can be realised
-    for epsilon in np.geomspace(SMALLEST, LARGEST, 80).tolist():
+    def reached(epsilon: float) -> float:
         try:
-            found[epsilon] = reached(epsilon)
-        except ValueError as refusal:
-            refused = refusal
-            continue
-        if found[epsilon] <= reach:
-            break
-    if not found:
-        raise refused
-    high, least = list(found.items())[-1]
-    if least > reach:
-        raise ValueError(f"error={error} cannot be reached with n={users} users: epsilon={high:.3g} has {least:.2g}")
-    low = list(found)[-2] if len(found) > 1 else high
+            return z * _std(_subject(factory, k, (epsilon,)), users, share)
+        except ValueError as refusal:  # not every budget can be realised
+            refused.append(refusal)
+            return float("inf")
+
+    grid = np.geomspace(SMALLEST, LARGEST, 80).tolist()
+    errors = [reached(grid[0])]
+    while errors[-1] > reach and len(errors) < len(grid):
+        errors.append(reached(grid[len(errors)]))
+    if len(refused) == len(errors):
+        raise refused[0]
+    if errors[-1] > reach:
+        raise ValueError(f"error={error} cannot be reached with n={users} users: the best budget has {min(errors):.2g}")
+    high, low = grid[len(errors) - 1], grid[max(0, len(errors) - 2)]
     while high / low > 1 + 1e-6:
         middle = (low * high) ** 0.5
         low, high = (low, middle) if reached(middle) <= reach else (middle, high)
@@ -165,10 +174,15 @@ def _subject(factory: Any, k: Any, budgets: tuple[float, ...]) -> Any:
     """Return what a factory makes."""
     if not callable(factory):
         raise TypeError(f"factory must be a protocol class, or a callable that makes a protocol or a solution, not {_check.shown(factory)}")
-    return made(factory, k, budgets)
+    subject = made(factory, k, budgets)
+    if not isinstance(subject, Mechanism):
+        raise TypeError(f"factory must make a protocol or a solution, not {_check.shown(subject)}")
+    return subject
 
 
 def _std(subject: Any, n: int, f: float) -> float:
+    if n * min(subject.answering) < FEWEST:
+        return float("inf")
     variance = subject.variance(n, f)
     worst = np.max(variance) if isinstance(subject, Solution) else variance
     return float(np.sqrt(worst))

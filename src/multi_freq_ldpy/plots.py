@@ -1,6 +1,6 @@
 """Pictures of estimates, with matplotlib. Colours are those of Okabe and Ito, which colour-blind readers can tell apart."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
@@ -27,6 +27,12 @@ def pyplot() -> Any:
     return plt
 
 
+def shown(label: Any) -> str:
+    """Return a label as matplotlib has to be given it: $ is no mathematics, and _ does not hide it from legends."""
+    text = render.short(label).replace("$", r"\$")
+    return "\u200b" + text if text.startswith("_") else text
+
+
 def bars(estimate: Estimate, truth: Any = None, level: float = 0.95, ax: Any = None) -> Any:
     """Draw one attribute: bars with intervals, points with a band where there are many values."""
     true = _truth(truth, estimate)
@@ -46,57 +52,80 @@ def bars(estimate: Estimate, truth: Any = None, level: float = 0.95, ax: Any = N
             ax.errorbar(places, middle, reach, fmt="none", ecolor="black", capsize=3, lw=1.2, label=f"{100 * level:g} % interval")
         _ticks(ax, places, estimate.values)
     else:
-        ax.plot(places, shares, ".", color=BLUE, markersize=4, label="estimate")
+        order = np.argsort(places, kind="stable")
+        ax.plot(places, shares, ".", color=BLUE, markersize=4 if len(estimate) < 300 else 2, label="estimate")
         if limits is not None:
-            ax.fill_between(places, *limits.T, color=BLUE, alpha=0.2, lw=0, label=f"{100 * level:g} % interval")
-        ax.set_xlabel(estimate.name or "value")
+            ax.fill_between(places[order], *limits[order].T, color=BLUE, alpha=0.25, lw=0, label=f"{100 * level:g} % interval")
+        ax.set_xlabel(shown(estimate.name or "value"))
+        if not numeric:
+            some = np.linspace(0, len(estimate) - 1, 12).round().astype(int)
+            _ticks(ax, some, [estimate.values[i] for i in some])
     if true is not None:
         style = {"marker": "D", "markersize": 6, "ls": ""} if few else {"lw": 1.2}
-        ax.plot(places, 100 * true, color=VERMILION, label="truth", zorder=3, **style)
+        by_place = np.argsort(places, kind="stable")
+        ax.plot(places[by_place], 100 * true[by_place], color=VERMILION, label="truth", zorder=3, **style)
     _finish(ax)
-    ax.set_title(estimate.name or f"{render.users(estimate)}", fontsize=10, loc="left")
-    if len(estimate) > 1:
-        ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.08), ncols=3, borderaxespad=0)
+    ax.set_title(shown(estimate.name or render.users(estimate)), fontsize=10, loc="left")
+    ax.legend(frameon=False, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1.08), ncols=3, borderaxespad=0)
     return ax
 
 
-def multiples(estimates: Estimates, truth: Sequence[Any] | None, level: float) -> Any:
+def multiples(estimates: Estimates, truth: Any, level: float) -> Any:
     """Draw several attributes side by side, three in a row."""
-    if truth is not None and len(truth) != len(estimates):
-        raise ValueError(f"truth must have an entry an attribute, {len(estimates)}, not {len(truth)}")
-    across = min(3, len(estimates))
-    down = ceil(len(estimates) / across)
-    figure, panels = pyplot().subplots(down, across, figsize=(3.8 * across, 0.4 + 2.9 * down), layout="constrained", squeeze=False)
-    for j, panel in enumerate(panels.flat):
-        if j >= len(estimates):
-            panel.set_visible(False)
-            continue
-        bars(estimates[j], None if truth is None else truth[j], level, panel)
-        panel.set_title(estimates.names[j], fontsize=10, loc="left")
+    figure, panels = _panels(len(estimates), 3.8, 2.9)
+    legend: dict[str, Any] = {}
+    for panel, name, estimate, true in zip(panels, estimates.names, estimates, _by_name("truth", truth, estimates.names), strict=True):
+        bars(estimate, true, level, panel)
+        panel.set_title(shown(name), fontsize=10, loc="left")
         panel.get_legend().remove()
-    handles, labels = panels.flat[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=3, frameon=False, fontsize=8)
+        handles, labels = panel.get_legend_handles_labels()
+        legend |= dict(zip(labels, handles, strict=True))
+    figure.legend(legend.values(), legend.keys(), loc="outside upper left", ncols=3, frameon=False, fontsize=8)
     return figure
 
 
-def lines(rounds: Sequence[Any], values: Sequence[Any] | None, truth: Any, level: float) -> Any:
+def _panels(many: int, width: float, height: float) -> tuple[Any, list[Any]]:
+    """Return a figure with panels, three in a row."""
+    across = min(3, many)
+    down = ceil(many / across)
+    size = (0.8 + width * across, 0.4 + height * down)
+    figure, panels = pyplot().subplots(down, across, figsize=size, layout="constrained", squeeze=False)
+    for panel in panels.flat[many:]:
+        panel.set_visible(False)
+    return figure, list(panels.flat[:many])
+
+
+def _by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
+    """Return something given for each attribute, in their order: a list, or a mapping by name."""
+    if given is None:
+        return [None] * len(names)
+    if isinstance(given, Mapping):
+        if unknown := set(given) - set(names):
+            raise ValueError(f"{what} must be by attribute, {', '.join(names)}, not {', '.join(map(repr, unknown))}")
+        return [given.get(name) for name in names]
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray) or len(given) != len(names):
+        raise ValueError(f"{what} must have an entry an attribute, {len(names)} of them, not {_check.shown(given)}")
+    return list(given)
+
+
+def lines(rounds: Sequence[Any], values: Any, truth: Any, level: float) -> Any:
     """Draw frequencies over rounds, a panel an attribute."""
     if not rounds:
         raise ValueError("there are no rounds to draw")
     several = isinstance(rounds[0], Estimates)
     attributes = list(zip(*rounds, strict=True)) if several else [tuple(rounds)]
-    names = rounds[0].names if several else [rounds[0].name]
-    figure, panels = pyplot().subplots(1, len(attributes), figsize=(1.5 + 4.2 * len(attributes), 3.6), layout="constrained", squeeze=False)
-    for j, (panel, name, estimates) in enumerate(zip(panels[0], names, attributes, strict=True)):
-        _over_rounds(panel, estimates, None if several else values, None if truth is None else truth[j] if several else truth, level)
-        if name is not None:
-            panel.set_title(name, fontsize=10, loc="left")
+    names = rounds[0].names if several else [rounds[0].name or ""]
+    figure, panels = _panels(len(attributes), 5.0, 3.2)
+    chosen, true = (_by_name(what, each, names) if several else [each] for what, each in (("values", values), ("truth", truth)))
+    for panel, name, estimates, drawn, own in zip(panels, names, attributes, chosen, true, strict=True):
+        _over_rounds(panel, estimates, drawn, own, level)
+        panel.set_title(shown(name), fontsize=10, loc="left")
     return figure
 
 
 def _over_rounds(panel: Any, estimates: Sequence[Estimate], values: Sequence[Any] | None, truth: Any, level: float) -> None:
     shares = 100 * np.array([each.frequencies for each in estimates])
-    limits = 100 * np.array([each.interval(level) for each in estimates])
+    limits = 100 * np.array([each.interval(level) for each in estimates]) if estimates[0].method == "raw" else None
     first, at = estimates[0], np.arange(len(estimates))
     drawn = np.sort(np.argsort(-shares.mean(axis=0))[: len(COLOURS)]) if values is None else first._numbers("values", values)
     if len(drawn) > len(COLOURS):
@@ -105,14 +134,20 @@ def _over_rounds(panel: Any, estimates: Sequence[Estimate], values: Sequence[Any
     if true is not None and true.shape != shares.shape:
         raise ValueError(f"truth must have a row a round and a column a value, {shares.shape}, not {true.shape}")
     for colour, i in zip(COLOURS, drawn, strict=False):
-        panel.plot(at, shares[:, i], "o-", color=colour, markersize=3, lw=1.4, label=str(first.values[i]))
-        panel.fill_between(at, limits[:, i, 0], limits[:, i, 1], color=colour, alpha=0.15, lw=0)
+        panel.plot(at, shares[:, i], "o-", color=colour, markersize=3, lw=1.4, label=shown(first.values[i]))
+        if limits is not None and len(at) > 1:
+            panel.fill_between(at, limits[:, i, 0], limits[:, i, 1], color=colour, alpha=0.15, lw=0)
+        elif limits is not None:
+            panel.plot(at.repeat(2), limits[0, i], "_-", color=colour, lw=1)
         if true is not None:
             panel.plot(at, 100 * true[:, i], "--", color=colour, lw=1)
     if true is not None:
         panel.plot([], [], "--", color="black", lw=1, label="truth")
     panel.set_xlabel("round")
-    panel.xaxis.get_major_locator().set_params(integer=True)
+    if len(at) > 1:
+        panel.xaxis.get_major_locator().set_params(integer=True)
+    else:
+        panel.set_xticks(at)
     _finish(panel)
     panel.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -121,22 +156,30 @@ def errors(comparison: Any, ax: Any = None) -> Any:
     """Draw the errors of a comparison against the budget of a report."""
     if ax is None:
         _, ax = pyplot().subplots(figsize=(6.8, 4.0), layout="constrained")
-    names = list(dict.fromkeys(cell.protocol for cell in comparison))
+    one_each = len({(cell.protocol, cell.epsilon) for cell in comparison}) == len(comparison)
+    series: dict[str, list[Any]] = {}
+    for cell in comparison:
+        apart = "" if one_each or not isinstance(cell.budget, tuple) else f", {cell.budget[0]:g} for ever"
+        series.setdefault(cell.protocol + apart, []).append(cell)
     styles = ("-", "--", ":")
-    for i, name in enumerate(names):
-        cells = sorted((cell for cell in comparison if cell.protocol == name), key=lambda cell: cell.epsilon)
+    for i, (name, found) in enumerate(series.items()):
+        cells = sorted(found, key=lambda cell: cell.epsilon)
         at, colour = [cell.epsilon for cell in cells], COLOURS[i % len(COLOURS)]
         low, high = zip(*(np.percentile(cell.errors, (10, 90)) for cell in cells), strict=True)
         mean = [cell.error for cell in cells]
-        ax.plot(at, mean, "o", ls=styles[i // len(COLOURS) % 3], color=colour, markersize=4, lw=1.4, label=name)
-        ax.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+        ax.plot(at, mean, "o", ls=styles[i // len(COLOURS) % 3], color=colour, markersize=4, lw=1.4, label=shown(name))
+        if len(at) > 1:
+            ax.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
+        else:
+            ax.plot(at * 2, [low[0], high[0]], "_-", color=colour, lw=1)
         if cells[0].theory is not None:
             ax.plot(at, [cell.theory for cell in cells], "_", color=colour, markersize=12, mew=1.2)
     if any(cell.theory is not None for cell in comparison):
         ax.plot([], [], "_", color="black", markersize=12, mew=1.2, label="theory")
     limits = {cell.epsilon: cell.limit for cell in comparison if cell.limit is not None}
     if limits:
-        ax.plot(sorted(limits), [limits[each] for each in sorted(limits)], color="black", lw=1, ls=(0, (1, 1)), label="limit")
+        style = {"marker": "x" if len(limits) == 1 else None, "color": "black", "lw": 1, "ls": (0, (1, 1))}
+        ax.plot(sorted(limits), [limits[each] for each in sorted(limits)], label="limit", **style)
     ax.set_xlabel("ε of a report")
     ax.set_ylabel(comparison.metric)
     ax.set_xscale("log")
@@ -146,7 +189,7 @@ def errors(comparison: Any, ax: Any = None) -> Any:
     ax.spines[["top", "right"]].set_visible(False)
     ticks = sorted({cell.epsilon for cell in comparison})
     ax.set_xticks(ticks, [f"{each:g}" for each in ticks], fontsize=8)
-    ax.minorticks_off()
+    ax.xaxis.set_minor_locator(pyplot().NullLocator())
     ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
@@ -155,6 +198,13 @@ def _truth(truth: Any, estimate: Estimate) -> NDArray[np.float64] | None:
     """Return the true frequencies, given as such or as counts."""
     if truth is None:
         return None
+    if hasattr(truth, "to_dict"):  # a pandas Series, whose index has the values
+        truth = truth.to_dict()
+    if isinstance(truth, Mapping):
+        chosen = estimate._numbers("truth", list(truth))
+        shares = np.zeros(len(estimate))
+        shares[chosen] = _check.numbers("truth", list(truth.values()), 0)
+        truth = shares
     true = _check.numbers("truth", truth, 0)
     if true.shape != (len(estimate),):
         raise ValueError(f"truth must have {len(estimate)} entries, one a value, not shape {true.shape}")
@@ -162,7 +212,7 @@ def _truth(truth: Any, estimate: Estimate) -> NDArray[np.float64] | None:
 
 
 def _ticks(ax: Any, places: Any, values: Sequence[Any]) -> None:
-    labels = [render._short(value) for value in values]
+    labels = [text if len(text := shown(value)) <= 24 else text[:23] + "…" for value in values]
     crowded = sum(len(label) for label in labels) > 45 or len(labels) > 16
     ax.set_xticks(places, labels, fontsize=8, rotation=90 if crowded else 0)
 

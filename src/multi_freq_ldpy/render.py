@@ -49,7 +49,7 @@ def _rows(estimate: "Estimate") -> list[tuple[str, str, str]]:
             rows.append(("…", "", ""))
         else:
             error = f"{errors[i]:.{digits}f}" if estimate.method == "raw" else ""
-            rows.append((_short(estimate.values[i]), f"{estimate.frequencies[i]:.{digits}f}", error))
+            rows.append((short(estimate.values[i]), f"{estimate.frequencies[i]:.{digits}f}", error))
     return rows
 
 
@@ -57,7 +57,8 @@ def _shown(k: int) -> list[int | None]:
     return [*range(k)] if k <= MOST else [*range(HEAD), None, *range(k - TAIL, k)]
 
 
-def _short(label: Any) -> str:
+def short(label: Any) -> str:
+    """Return a label on one line, and cut where it is long."""
     line = " ".join(str(label).split())
     return line if len(line) <= 40 else line[:39] + "…"
 
@@ -79,7 +80,7 @@ def _table(estimate: "Estimate") -> str:
         frequency = float(estimate.frequencies[i])
         width = round(100 * min(1.0, max(0.0, frequency))) if isfinite(frequency) else 0
         bar = f"background:linear-gradient(to right,#bcdcf2 {width}%,transparent {width}%)"
-        cells = [f"<td>{escape(_short(estimate.values[i]))}</td>", f"<td style='text-align:right;min-width:8em;{bar}'>{frequency:.2%}</td>"]
+        cells = [f"<td>{escape(short(estimate.values[i]))}</td>", f"<td style='text-align:right;min-width:8em;{bar}'>{frequency:.2%}</td>"]
         if limits is not None:
             cells.append(f"<td>{limits[i, 0]:.2%} – {limits[i, 1]:.2%}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")

@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _check, frames, registry, wire
 from .estimates import Estimates, Rounds
-from .labels import cell_labels, declared, encoded, is_missing, ordered
+from .labels import cell_labels, declared, encoded, is_missing, key, label, ordered, plain
 from .longitudinal.client import Client
 from .longitudinal.panel import Panel
 from .privacy import Privacy
@@ -50,9 +51,6 @@ class Survey:
     no   0.7592 ± 0.0074
     """
 
-    attributes: dict[str, tuple[Any, ...]]
-    solution: Solution
-
     def __init__(
         self,
         attributes: Mapping[str, Iterable[Any]],
@@ -75,23 +73,37 @@ class Survey:
         self._set(categories, made, other, missing)
 
     def _set(self, attributes: dict[str, tuple[Any, ...]], solution: Solution, other: Any, missing: Any) -> None:
-        for name, label in (("other", other), ("missing", missing)):
-            if label is not None and not any(label in labels for labels in attributes.values()):
-                raise ValueError(f"{name}={_check.shown(label)} must be a declared category of some attribute")
-        if other is not None and other == missing:
+        other, missing = (None if each is None else label(name, plain(each)) for name, each in (("other", other), ("missing", missing)))
+        for name, each in (("other", other), ("missing", missing)):
+            if each is not None and not any(key(each) in map(key, labels) for labels in attributes.values()):
+                raise ValueError(f"{name}={_check.shown(each)} must be a declared category of some attribute")
+        if other is not None and key(other) == key(missing):
             raise ValueError(f"other and missing must be different categories, not both {_check.shown(other)}")
-        self.attributes, self.solution, self.other, self.missing = attributes, solution, other, missing
+        self.attributes: Mapping[str, tuple[Any, ...]] = MappingProxyType(attributes)
+        self.solution, self.other, self.missing = solution, other, missing
 
     @classmethod
     def from_table(cls, table: Any, epsilon: float | None = None, columns: Iterable[str] | None = None, **options: Any) -> "Survey":
         """Return a survey whose categories are the values *found in the data*: for simulations only.
 
         This looks at the data: to collect with such categories would tell which values occur before anybody was asked. Columns are those
-        named, or all; categories are sorted; missing values are left out.
+        named, or all; categories are sorted. Missing values are left out, unless ``missing`` names a category for them.
         """
+        if isinstance(columns, str):
+            raise TypeError(f"columns must be a list of names, not {columns!r}")
         names = list(frames.names_of("table", table) if columns is None else columns)
-        found = frames.columns_of("table", table, names)
-        return cls({name: ordered({each for each in found[name] if not is_missing(each)}) for name in names}, epsilon, **options)
+        if not names:
+            raise ValueError("table has no columns")
+        attributes = {}
+        for name, values in frames.columns_of("table", table, names).items():
+            try:
+                found = {key(plain(each)): plain(each) for each in values if not is_missing(each)}
+            except TypeError as error:
+                raise TypeError(f"table[{name!r}]: {error}") from None
+            attributes[name] = ordered(found.values())
+            if options.get("missing") is not None and any(map(is_missing, values)) and key(options["missing"]) not in found:
+                attributes[name].append(options["missing"])
+        return cls(attributes, epsilon, **options)
 
     # Files
 
@@ -124,7 +136,10 @@ class Survey:
         if not isinstance(solution, Solution) or list(solution.ks) != [len(labels) for labels in categories.values()]:
             raise ValueError(f"solution must be one over the declared categories, not {_check.shown(solution)}")
         survey: Survey = object.__new__(cls)
-        survey._set(categories, solution, spec["other"], spec["missing"])
+        try:
+            survey._set(categories, solution, spec["other"], spec["missing"])
+        except TypeError as error:
+            raise ValueError(str(error)) from None
         return survey
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
@@ -170,7 +185,7 @@ class Survey:
         """Return a table of reports, a row a user, with the column "report": bytes, as on the wire."""
         if self.longitudinal:
             raise ValueError("a survey with two budgets asks again and again: use survey.panel(n) or survey.client(path), not randomize")
-        return self._table(frames.kind_of(table), self.solution.randomize(self.encode(table), rng))
+        return self._table(table, self.solution.randomize(self.encode(table), rng))
 
     def tally(self, reports: Any) -> Tally:
         """Count reports: a table with a column "report", an array as ``survey.solution.randomize`` makes it, or an iterable of those."""
@@ -203,9 +218,10 @@ class Survey:
         if not self.longitudinal:
             raise ValueError(f"a survey with one budget asks once: use randomize, not {verb}, or give it two budgets, eps_perm and eps_1")
 
-    def _table(self, kind: str, reports: NDArray[Any]) -> Any:
+    def _table(self, table: Any, reports: NDArray[Any]) -> Any:
+        """Return reports about the rows of a table as one of its kind."""
         data, size = wire.encode(self.solution, reports), self.solution.report_bytes
-        return frames.made(kind, {REPORT: [data[i : i + size] for i in range(0, len(data), size)]})
+        return frames.made(frames.kind_of(table), {REPORT: [data[i : i + size] for i in range(0, len(data), size)]}, table)
 
     def _batches(self, reports: Any) -> Iterable[Any]:
         single = frames.is_table(reports) or hasattr(reports, "__array__")
@@ -225,7 +241,7 @@ class Survey:
         return wire.decode(self.solution, b"".join(entries))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Survey) and self.to_spec() == other.to_spec()
+        return isinstance(other, Survey) and json.dumps(self.to_spec()) == json.dumps(other.to_spec())  # where True is not 1
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -243,7 +259,7 @@ class SurveyPanel:
 
     def report(self, table: Any, users: Any = None) -> Any:
         """Return a table of reports about everybody's present answers; ``users`` says whose rows they are where not all report."""
-        return self.survey._table(frames.kind_of(table), self.panel.report(self.survey.encode(table), users))
+        return self.survey._table(table, self.panel.report(self.survey.encode(table), users))
 
     def tally(self, table: Any, users: Any = None) -> Tally:
         """Return the tally of what ``report`` would return."""

@@ -7,11 +7,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from . import _check
+
 
 @contextmanager
 def whole(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]]:
     """Open a file to write that has its name only when it is whole; one that exists is not overwritten unless ``force`` says so."""
-    target = Path(path)
+    target, force = Path(os.fsdecode(path)), _check.flag("force", force)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a directory, not a file")
     refuse_existing(target, force)

@@ -30,6 +30,7 @@ def tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[st
 
 
 def readable(path: Path) -> None:
+    """Refuse a file that cannot be read."""
     if path.is_dir():
         raise BadFile(f"{path} is a directory, not a file")
     if not path.exists():

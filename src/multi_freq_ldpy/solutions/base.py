@@ -106,7 +106,10 @@ class Solution(Mechanism):
         Each attribute's tally has its exact law. Attributes are drawn independently of each other given the truth: how the errors of two
         attributes go together is not reproduced.
         """
-        held = self._histograms(data)
+        return self._simulated(self._histograms(data), rng)
+
+    def _simulated(self, held: list[Counts], rng: Rng) -> Tally:
+        """Draw a tally given how many users hold each value of each attribute."""
         n = int(held[0].sum())
         counts, answers = self._simulate(held, n, rng if isinstance(rng, np.random.Generator) else as_stream(rng))
         return Tally(self, np.concatenate(counts), answers, n)
