@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test lint types bench pictures package lowest clean
+.PHONY: demo test lint types bench docs pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -24,6 +24,11 @@ types: $(VENV)/dev
 # Everything beside the packages it is compared with, into docs/benchmark.md; `make bench QUICK=--quick` takes a minute, into build/.
 bench: $(VENV)/bench
 	$(RUN) benchmarks/bench.py $(QUICK)
+
+# The documentation, into build/docs: tutorials are run, and a warning is an error.
+docs: $(VENV)/docs
+	$(RUN) -m sphinx -W --keep-going -q -b html docs build/docs
+	@echo build/docs/index.html
 
 # The pictures of the documentation, into docs/pictures.
 pictures: $(VENV)/dev
@@ -59,10 +64,14 @@ $(VENV)/bench: $(VENV)/core
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[bench]"
 	touch $@
 
+$(VENV)/docs: $(VENV)/core
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
 $(VENV)/dev: $(VENV)/core
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) .venv-* dist build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* dist build docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,12 +3,13 @@
 import contextlib
 import io
 import re
+import runpy
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 
 
@@ -33,3 +34,15 @@ def test_blocks_run(path: Path) -> None:
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
         assert target.startswith("http") or (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "tutorials").glob("*.py")), ids=lambda path: path.name)
+def test_tutorials_run(path: Path) -> None:
+    """Each prints something and draws something; what it looks like is for the eyes of whoever builds the documentation."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        runpy.run_path(str(path))
+    assert out.getvalue() and mpl.pyplot.get_fignums()
+    mpl.pyplot.close("all")

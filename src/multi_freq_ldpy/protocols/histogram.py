@@ -59,7 +59,7 @@ class NoiseChannel(Channel):
 
 @dataclass(frozen=True)
 class SHE(OneShot):
-    """Summed histogram encoding: k integers, the user's one-hot vector plus noise with P(x) ∝ e^(−s|x|), s = ε/2.
+    """Summed histogram encoding: k integers, the user's one-hot vector plus noise with P(x) ∝ e^(−s·abs(x)), s = ε/2.
 
     The contribution to a value is the entry itself: mean 1 for the own value, 0 for the others, with the variance
     σ² = 2e^(−s)/(1 − e^(−s))² of the noise. Historic, and the largest report; useful where sums
@@ -141,5 +141,5 @@ class SHE(OneShot):
         raise ValueError(f"law of {self!r} cannot be listed: entries are unbounded")
 
     def log_law(self, x: int) -> Fraction:
-        """Return the exponent of the probability that the noise is x, up to a constant: −s·|x|, exactly."""
+        """Return the exponent of the probability that the noise is x, up to a constant: −s·abs(x), exactly."""
         return -abs(x) * Fraction(self.weight, UNIT)
