@@ -50,7 +50,7 @@ lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet "numpy==1.26.0" "numba==0.59.0" -e . "pytest>=8"
-	.venv-lowest/bin/python -m pytest $(addprefix --ignore=,$(PEOPLE)) -k "not (unbiased or variance or fit or cover or moments or exact_loss or fault or averaging or rounds or listings or drawn_ahead)"
+	.venv-lowest/bin/python -m pytest $(addprefix --ignore=,$(PEOPLE)) -k "not (unbiased or variance or fit or cover or moments or exact_loss or fault or averaging or rounds or listings or drawn_ahead or tutorials)"
 	rm -rf .venv-lowest
 
 $(VENV)/bin/python:

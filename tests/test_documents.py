@@ -42,7 +42,9 @@ def test_tutorials_run(path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("agg")
+    from matplotlib import pyplot as plt
+
     with contextlib.redirect_stdout(io.StringIO()) as out:
         runpy.run_path(str(path))
-    assert out.getvalue() and mpl.pyplot.get_fignums()
-    mpl.pyplot.close("all")
+    assert out.getvalue() and plt.get_fignums()
+    plt.close("all")
