@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: demo test lint types bench docs pictures package lowest clean
+.PHONY: setup demo test lint types bench docs pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -10,6 +10,9 @@ demo: $(VENV)/core
 	$(RUN) examples/three_questions.py
 	@echo
 	$(RUN) examples/twenty_rounds.py
+
+# What all the targets need, before any two of them run side by side.
+setup: $(VENV)/dev $(VENV)/docs
 
 test: $(VENV)/dev
 	$(RUN) -m pytest

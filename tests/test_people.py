@@ -158,6 +158,7 @@ def test_plots_show_what_they_are_given() -> None:
     assert OLH(200, 1.0).estimate([]).plot() is not None
     with pytest.raises(ValueError, match="truth must have 3 entries"):
         estimate.plot(truth=[0.5, 0.5])
+    plt.close("all")
     several = SMP(GRR, [2, 3, 4, 5], 1.0)
     figure = several.estimate(several.randomize(np.zeros((50, 4), int))).plot(truth=[[1, 0], [1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0, 0]])
     assert sum(axes.get_visible() for axes in figure.axes) == 4
@@ -172,6 +173,7 @@ def test_plots_show_what_they_are_given() -> None:
     panel = Panel(SMP(LOSUE, [3, 4], 3.0, 1.0), 100, 1)
     assert len(panel.run([np.zeros((100, 2), int)] * 2).plot().axes) == 2
     assert DBitFlipPM(10, 1.0, b=5, d_bits=2).estimate([]).plot() is not None
+    plt.close("all")
     assert estimate.plot(truth={"no": 0.5, "<b>": 0.5}).get_title(loc="left") == "4,000 users"
     with pytest.raises(ValueError, match="among the labels"):
         estimate.plot(truth={"perhaps": 1.0})
@@ -189,6 +191,7 @@ def test_plots_show_what_they_are_given() -> None:
     for values in (["zzz"], {"c": [1]}):
         with pytest.raises(ValueError, match="values must"):
             labelled.plot(values=values)
+    plt.close("all")
     many = GRR(50, 1.0).estimate([0]).labelled([f"label {i}" for i in range(50)])
     assert "label 49" in [text.get_text() for text in many.plot().get_xticklabels()]
     plt.close("all")

@@ -85,8 +85,10 @@ class Comparison(tuple[Cell, ...]):
         from html import escape
         from io import StringIO
 
+        from . import plots
+
         picture = StringIO()
-        self.plot().figure.savefig(picture, format="svg", metadata={"Date": None})
+        plots.saved(self.plot().figure, picture, "svg")
         drawing = picture.getvalue()
         body = f"<h1>{escape(title)}</h1>\n{drawing[drawing.index('<svg') :]}\n<pre>{escape(repr(self))}</pre>"
         best = "".join(f"<li>ε = {escape(str(budget))}: {escape(name)}</li>" for budget, name in self.best().items())

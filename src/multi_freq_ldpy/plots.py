@@ -27,6 +27,12 @@ def pyplot() -> Any:
     return plt
 
 
+def saved(figure: Any, file: Any, form: str) -> None:
+    """Write a figure to a file, and forget it."""
+    figure.savefig(file, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
+    pyplot().close(figure)
+
+
 def shown(label: Any) -> str:
     """Return a label as matplotlib has to be given it: $ is no mathematics, and _ does not hide it from legends."""
     text = render.short(label).replace("$", r"\$")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .. import comparison, planning, registry
+from .. import comparison, planning, plots, registry
 from ..labels import ordered
 from ..protocol import BUDGETS
 from ..whole import refuse_existing, whole
@@ -90,7 +90,7 @@ def compare(
     found = comparison.compared(factories, held, sizes, single, epsilon or [0.5, 1.0, 2.0, 4.0], repeats, estimator, metric, seed)
     if png:
         with whole(png, force) as file:
-            found.plot().figure.savefig(file, format="png", dpi=150)
+            plots.saved(found.plot().figure, file, "png")
     if html:
         users = int(held[0].sum())
         with whole(html, force) as file:

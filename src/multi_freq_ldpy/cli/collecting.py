@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .. import datasets, registry
+from .. import datasets, plots, registry
 from ..progress import Progress
 from ..protocols.adaptive import best
 from ..randomness import Stream
@@ -125,7 +125,7 @@ def estimate(
             file.write("".join(f"{line}\n" for line in lines).encode())
     if plot:
         with whole(plot, force) as file:
-            found.plot().savefig(file, format=plot.suffix.lstrip(".") or "png", dpi=150)
+            plots.saved(found.plot(), file, plot.suffix.lstrip(".") or "png")
     print(json.dumps(columns)) if as_json else show_estimates(found)
 
 
