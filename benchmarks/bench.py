@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import page
-from measure import Peers, Results, batch, breakdown, functions, limits, simulation, tutorial
+from measure import Peers, Results, batch, breakdown, functions, limits, simulation, tutorials
 from processes import first_use, scale
 from rows import DOMAINS
 
@@ -35,7 +35,7 @@ def main() -> None:
         "limits": lambda: limits(times),
         "breakdown": lambda: breakdown((100,) if options.quick else DOMAINS, seconds / 4, times),
         "simulation": lambda: simulation(10**9, times),
-        "tutorial": lambda: tutorial(peers),
+        "tutorials": lambda: tutorials(peers),
         "scale": lambda: scale((10**6, 10**7) if options.quick else (10**6, 10**7, 10**8, 10**9)),
     }
     if not options.quick:

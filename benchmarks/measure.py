@@ -10,7 +10,7 @@ from peers import INSTALLED, Worker, python_of
 from progress import Progress
 from rows import DOMAINS, ROWS, Ours, Row, inputs, openssl, timed, with_threads
 
-from multi_freq_ldpy import BLH, GRR, LGRR, LOSUE, LOUE, LSOUE, LSUE, OLH, OUE, SHE, SPL, SS, SUE, THE, compare, parallel
+from multi_freq_ldpy import BLH, GRR, LGRR, LOSUE, LOUE, LSOUE, LSUE, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, THE, compare, parallel
 from multi_freq_ldpy.kernels import chacha, hashing
 
 Results = dict[str, Any]
@@ -190,32 +190,55 @@ def simulation(users: int, times: int) -> list[Results]:
     return found
 
 
-TUTORIAL: dict[str, tuple[Any, str, bool]] = {
-    "GRR": (GRR, "GRR", True),
-    "SUE": (SUE, "UE", False),
-    "OUE": (OUE, "UE", True),
-    "BLH": (BLH, "LH", False),
-    "OLH": (OLH, "LH", True),
-    "SS": (SS, "SS", True),
-    "THE": (THE, "HE", True),
-    "SHE": (SHE, "HE", True),
+TUTORIALS: dict[str, dict[str, tuple[Any, str, bool]]] = {  # ours, and the stem and option of the paper's functions
+    "one attribute": {
+        "GRR": (GRR, "GRR", True),
+        "SUE": (SUE, "UE", False),
+        "OUE": (OUE, "UE", True),
+        "BLH": (BLH, "LH", False),
+        "OLH": (OLH, "LH", True),
+        "SS": (SS, "SS", True),
+        "THE": (THE, "HE", True),
+        "SHE": (SHE, "HE", True),
+    },
+    "three attributes": {
+        "SPL[GRR]": (partial(SPL, GRR), "SPL_GRR", True),
+        "SPL[OUE]": (partial(SPL, OUE), "SPL_UE", True),
+        "SMP[GRR]": (partial(SMP, GRR), "SMP_GRR", True),
+        "SMP[OUE]": (partial(SMP, OUE), "SMP_UE", True),
+        "RS+FD[GRR]": (partial(RSFD, GRR), "RSpFD_GRR", True),
+        "RS+FD[OUE]": (partial(RSFD, OUE), "RSpFD_UE_zero", True),
+    },
+    "over time": {
+        "L-GRR": (LGRR, "L_GRR", True),
+        "L-SUE": (LSUE, "L_SUE", True),
+        "L-SOUE": (LSOUE, "L_SOUE", True),
+        "L-OUE": (LOUE, "L_OUE", True),
+        "L-OSUE": (LOSUE, "L_OSUE", True),
+    },
 }
 
 
-def tutorial(peers: Peers, users: int = 45_000, k: int = 74, repeats: int = 30) -> Results:
-    """Compare eight protocols with ten budgets as the paper's tutorial does; version 0.2.5 does one repetition of one budget."""
-    budgets = np.arange(0.5, 5.5, 0.5).tolist()
-    values = np.random.default_rng(1).integers(k, size=users)
-    compare([each for each, _, _ in TUTORIAL.values()], values, budgets[:1], 1, "norm", k=k)  # compiles
-    took = timed(lambda: compare([each for each, _, _ in TUTORIAL.values()], values, budgets, repeats, "norm", k=k))
-    found: Results = {"ours": took, "users": users, "k": k, "cells": len(TUTORIAL) * len(budgets) * repeats}
-    seconds = 0.0
-    for stem, optimal in ((stem, optimal) for _, stem, optimal in TUTORIAL.values()):
-        for task in ("Client", "Aggregator_MI"):
-            work = peer_work(peers, "multi-freq-ldpy", {"stem": stem, "optimal": optimal, "k": k, "task": task}, 0.5)
-            if work:
-                seconds += work[0]() / work[1] * users
-    return found | ({"multi-freq-ldpy": seconds * len(budgets) * repeats} if seconds else {})
+def tutorials(peers: Peers, users: int = 45_000, k: int = 74, repeats: int = 30) -> list[Results]:
+    """Compare protocols with ten budgets as the paper's tutorials do; version 0.2.5 does one repetition of one budget."""
+    found = []
+    for name, contenders in TUTORIALS.items():
+        numbers: list[Any] = np.arange(0.5, 5.5, 0.5).tolist()
+        budgets = [(2 * each, each) for each in numbers] if name == "over time" else numbers
+        domain: Any = [k] * 3 if name == "three attributes" else k
+        values = np.random.default_rng(1).integers(k, size=(users, 3) if isinstance(domain, list) else users)
+        factories = {each: factory for each, (factory, _, _) in contenders.items()}
+        compare(factories, values, budgets[:1], 1, "norm", k=domain)  # compiles
+        took = timed(partial(compare, factories, values, budgets, repeats, "norm", k=domain))
+        cell: Results = {"name": name, "ours": took, "users": users, "k": k, "protocols": len(contenders)}
+        seconds = 0.0
+        for _, stem, optimal in contenders.values():
+            for task in ("Client", "Aggregator_MI"):
+                work = peer_work(peers, "multi-freq-ldpy", {"stem": stem, "optimal": optimal, "k": k, "task": task}, 0.5)
+                if work:
+                    seconds += work[0]() / work[1] * users
+        found.append(cell | ({"multi-freq-ldpy": seconds * len(budgets) * repeats} if seconds else {}))
+    return found
 
 
 STEMS = (
