@@ -13,6 +13,8 @@ class Progress(Bar):
 
     def at(self, done: int, what: str = "") -> None:
         self.step(what, done - self.done)
+        if done >= self.total:
+            self.__exit__()
         if not sys.stderr.isatty() and what and time.perf_counter() > self.next:
             self.next = time.perf_counter() + 10
             print(f"{self.name}: {done} of {self.total}, {what}", file=sys.stderr, flush=True)

@@ -5,21 +5,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import CHAINS, ONE_SHOT
 
 from multi_freq_ldpy import (
-    BLH,
     GRR,
     LGRR,
     LOSUE,
     OLH,
     OUE,
     RSFD,
-    SHE,
     SMP,
     SPL,
-    SS,
-    SUE,
-    THE,
     DBitFlipPM,
     compare,
     datasets,
@@ -28,18 +24,17 @@ from multi_freq_ldpy import (
     sample_size,
 )
 
-ONE_SHOT = [GRR, BLH, OLH, SS, SUE, OUE, THE, SHE]
 VALUES = np.repeat(np.arange(20), np.arange(20) * 10)
 
 
 def test_errors_are_those_of_theory() -> None:
     """The mean over 300 repetitions is within five of its deviations of the expected error, for every protocol and solution."""
     found = [*compare(ONE_SHOT, VALUES, [0.5, 2.0], repeats=300, rng=1)]
-    found += compare([LGRR, LOSUE], VALUES, [(3.0, 1.0)], repeats=300, rng=2)
+    found += compare(CHAINS, VALUES, [(3.0, 1.0)], repeats=300, rng=2)
     found += compare({"buckets": lambda k, eps: DBitFlipPM(k, eps, b=5, d_bits=2)}, VALUES, [1.0], repeats=300, rng=2)
     records = np.column_stack([VALUES, VALUES % 7])
     found += compare([partial(SMP, OUE), partial(SPL, GRR), partial(RSFD, OUE)], records, [1.0], repeats=300, rng=3)
-    assert len(found) == 2 * 8 + 3 + 3
+    assert len(found) == 2 * len(ONE_SHOT) + len(CHAINS) + 1 + 3
     for cell in found:
         assert cell.theory is not None
         assert abs(cell.error - cell.theory) < 5 * cell.errors.std() / 300**0.5, cell

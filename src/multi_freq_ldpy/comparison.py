@@ -13,7 +13,7 @@ from .estimates import Estimates
 from .labels import is_missing
 from .planning import _budgets
 from .progress import Progress
-from .protocol import BUDGETS, Protocol, made
+from .protocol import Protocol, budgets_of, made
 from .randomness import Rng, as_stream
 from .solutions.base import Solution
 from .survey import Survey
@@ -205,7 +205,7 @@ def _arity(factory: Any) -> int | None:
     if isinstance(factory, partial) and factory.args:
         return _arity(factory.args[0])
     if isinstance(factory, type) and issubclass(factory, Protocol):
-        return sum(field in BUDGETS for field in factory.__dataclass_fields__)
+        return len(budgets_of(factory))
     return None
 
 

@@ -1,6 +1,7 @@
 """Frequencies of several attributes, and of several rounds."""
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, SupportsIndex, overload
 
 import numpy as np
@@ -125,6 +126,5 @@ def stacked(parts: Iterable[tuple[Any, Any]], name: str, kind: str | None, level
     for key, part in parts:
         add(part, {name: key})
     names = dict.fromkeys(column for table in tables for column in table)
-    empty = ([None] * len(table["value"]) for table in tables)
-    filled = [(table, nothing) for table, nothing in zip(tables, empty, strict=True)]
-    return frames.made(kind, {column: [each for table, nothing in filled for each in table.get(column, nothing)] for column in names})
+    filled = {column: [table.get(column, [None] * len(table["value"])) for table in tables] for column in names}
+    return frames.made(kind, {column: list(chain(*entries)) for column, entries in filled.items()})

@@ -9,7 +9,7 @@ import numpy as np
 from . import _check, frames, intervals, registry
 from .longitudinal.memoized import Memoized
 from .mechanism import Mechanism
-from .protocol import BUDGETS, made
+from .protocol import budgets_of, made
 from .solutions.base import Solution
 
 USERS = 10_000
@@ -73,8 +73,7 @@ def recommend(k: int, epsilon: float | Sequence[float], n: int | None = None, ma
     found: list[Recommendation] = []
     refused: ValueError | None = None
     for cls in registry.PROTOCOLS.values():
-        takes = [field for field in cls.__dataclass_fields__ if field in BUDGETS]
-        if len(takes) != len(budgets) or issubclass(cls, Memoized) != (len(budgets) == 2):
+        if len(budgets_of(cls)) != len(budgets) or issubclass(cls, Memoized) != (len(budgets) == 2):
             continue
         try:
             protocol = cls(size, *budgets)

@@ -28,10 +28,15 @@ def declared(check: Any, default: Any = MISSING) -> Any:
 BUDGETS = ("epsilon", "eps_perm", "eps_1")
 
 
+def budgets_of(cls: type["Protocol"]) -> list[str]:
+    """Return the names of the budgets that a protocol class takes, in order."""
+    return [each.name for each in fields(cls) if each.name in BUDGETS]
+
+
 def made(factory: Any, k: Any, budgets: Sequence[float], names: Sequence[str] = (), **options: Any) -> Any:
     """Call a factory of protocols, if it is a class only with as many budgets as that declares, and under these names if any are given."""
     if isinstance(factory, type) and issubclass(factory, Protocol):
-        declares = [each.name for each in fields(factory) if each.name in BUDGETS]
+        declares = budgets_of(factory)
         if len(declares) != len(budgets) or (names and declares != list(names)):
             given = ", ".join(names) or f"{len(budgets)}: {_check.shown(tuple(budgets))}"
             raise TypeError(f"{factory.__name__} takes the budget{'s' * (len(declares) > 1)} {', '.join(declares)}, not {given}")

@@ -63,7 +63,7 @@ class Tally:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def trusted(cls, protocol: Any, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int) -> "Tally":
+    def _trusted(cls, protocol: Any, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int) -> "Tally":
         """Return a tally of what this package has counted itself, without checking it again."""
         tally = object.__new__(cls)
         for name, value in (("protocol", protocol), ("counts", counts), ("n", n), ("users", users)):
@@ -96,7 +96,7 @@ class Tally:
         n = self.n if isinstance(self.n, int) else self.n[entries]
         if np.ndim(n) and seen.answering[0] == 1:  # all values of the attribute alike
             n = int(np.asarray(n)[0])
-        return Tally.trusted(seen, self.counts[entries], n, self.users)
+        return Tally._trusted(seen, self.counts[entries], n, self.users)
 
     def __iter__(self) -> Iterator["Tally"]:
         """Go through the attributes."""

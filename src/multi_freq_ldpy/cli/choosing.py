@@ -11,11 +11,11 @@ import typer
 
 from .. import comparison, planning, plots, registry
 from ..labels import ordered
-from ..protocol import BUDGETS
+from ..protocol import budgets_of
 from ..whole import refuse_existing, whole
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, command, show
+from .terminal import Force, Json, Seed, command, exemplary, show
 
 
 @command
@@ -27,10 +27,9 @@ def protocols(
     """List the protocols: budgets, length of a report, standard error of a rare value (ε = 1, or 2 and 1 over time)."""
     columns: dict[str, list[Any]] = {name: [] for name in ("protocol", "budgets", "bytes", "std", "what it is")}
     for name, cls in registry.PROTOCOLS.items():
-        takes = [field for field in cls.__dataclass_fields__ if field in BUDGETS]
-        protocol: Any = cls(k, *([1.0] if len(takes) == 1 else [2.0, 1.0]))
+        protocol = exemplary(cls, k)
         about = " ".join((cls.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
-        entries = (name, ", ".join(takes), protocol.report_bytes, float(np.sqrt(protocol.variance(users))), about)
+        entries = (name, ", ".join(budgets_of(cls)), protocol.report_bytes, float(np.sqrt(protocol.variance(users))), about)
         for column, entry in zip(columns.values(), entries, strict=True):
             column.append(entry)
     print(json.dumps(columns)) if as_json else show(columns)
@@ -74,7 +73,7 @@ def compare(
     force: Force = False,
 ) -> None:
     """Compare protocols on the values of a file, which is looked at: their number and frequencies are taken from it."""
-    names = protocol or [name for name, cls in registry.PROTOCOLS.items() if "epsilon" in cls.__dataclass_fields__]
+    names = protocol or [name for name, cls in registry.PROTOCOLS.items() if budgets_of(cls) == ["epsilon"]]
     for name in names:
         if name not in registry.PROTOCOLS:
             raise ValueError(f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}")
@@ -124,7 +123,7 @@ def bench(users: Annotated[int, typer.Option(help="Users a measurement.")] = 300
     columns: dict[str, list[Any]] = {"protocol": [], "randomize": [], "count": []}
     values = np.arange(users) % 100
     for name, cls in registry.PROTOCOLS.items():
-        protocol: Any = cls(100, *([1.0] if "eps_1" not in cls.__dataclass_fields__ else [2.0, 1.0]))
+        protocol = exemplary(cls, 100)
         reports = protocol.randomize(values)
         protocol.tally(reports)
         times = []

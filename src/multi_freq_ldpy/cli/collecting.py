@@ -4,6 +4,8 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from csv import writer
+from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +21,7 @@ from ..tally import MAGIC, Tally
 from ..whole import refuse_existing, whole
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, SurveyFile, command, out, show_estimates
+from .terminal import Force, Json, Seed, SurveyFile, command, exemplary, out, show_estimates
 
 
 @command
@@ -120,26 +122,20 @@ def estimate(
     found = raw if method == "raw" else getattr(raw, method)()
     columns = found.to_frame("dict")
     if csv:
-        lines = [",".join(_quoted(each) for each in row) for row in ([*columns], *zip(*columns.values(), strict=True))]
+        text = StringIO()
+        writer(text, lineterminator="\n").writerows([[*columns], *zip(*columns.values(), strict=True)])
         with whole(csv, force) as file:
-            file.write("".join(f"{line}\n" for line in lines).encode())
+            file.write(text.getvalue().encode())
     if plot:
         with whole(plot, force) as file:
             plots.saved(found.plot(), file, plot.suffix.lstrip(".") or "png")
     print(json.dumps(columns)) if as_json else show_estimates(found)
 
 
-def _quoted(entry: Any) -> str:
-    text = str(entry)
-    return '"' + text.replace('"', '""') + '"' if any(each in text for each in ',"\r\n') else text
-
-
 @command
 def warm() -> None:
     """Compile all kernels ahead, so that nothing has to wait for it later."""
-    every: list[Any] = [
-        cls(100, *([1.0] if "eps_1" not in cls.__dataclass_fields__ else [2.0, 1.0])) for cls in registry.PROTOCOLS.values()
-    ]
+    every: list[Any] = [exemplary(cls, 100) for cls in registry.PROTOCOLS.values()]
     every += [cls(best, [3, 100], 2.0) for cls in registry.SOLUTIONS.values()]
     with Progress("compiling", len(every)) as progress:
         for subject in every:

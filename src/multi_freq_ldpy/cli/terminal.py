@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..estimates import Estimates
+from ..protocol import Protocol, budgets_of
 
 app = typer.Typer(
     name="multi-freq-ldpy",
@@ -41,6 +42,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     app.command()(run)
     return run
+
+
+def exemplary(cls: type[Protocol], k: int) -> Any:
+    """Return a protocol with the budgets of all tables here: 1, or 2 and 1 over time."""
+    return cls(k, *([1.0] if len(budgets_of(cls)) == 1 else [2.0, 1.0]))
 
 
 def show(columns: dict[str, list[Any]], title: str | None = None) -> None:

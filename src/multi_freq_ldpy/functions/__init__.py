@@ -141,7 +141,7 @@ def packed(protocol: Protocol, reports: Any) -> bool:
 
 def tally_rows(protocol: Protocol, reports: Any, support: Callable[[Vector], NDArray[Any]]) -> Tally:
     """Return the tally of rows of length k, given what a row supports."""
-    return Tally.trusted(protocol, count_rows(protocol.k, reports, support), len(reports), len(reports))
+    return Tally._trusted(protocol, count_rows(protocol.k, reports, support), len(reports), len(reports))
 
 
 def count_rows(k: int, reports: Any, support: Callable[[Vector], NDArray[Any]]) -> NDArray[np.int64]:

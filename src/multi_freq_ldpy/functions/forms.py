@@ -78,7 +78,7 @@ def _turning_symbols(protocol: Symbols) -> Callable[[int, int], int]:
 def _symbol_tally(protocol: Symbols, reports: Any) -> Tally:
     if (symbols := whole(reports, protocol.k)) is None:
         return protocol.tally(reports)
-    return Tally.trusted(protocol, np.bincount(symbols, minlength=protocol.k), len(symbols), len(symbols))
+    return Tally._trusted(protocol, np.bincount(symbols, minlength=protocol.k), len(symbols), len(symbols))
 
 
 def whole(numbers: Any, below: Any) -> NDArray[np.int64] | None:
@@ -191,7 +191,7 @@ def _set_tally(protocol: SS, reports: Any) -> Tally:
     sets = np.sort(_check.integers("reports", reports, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}"))
     if sets.ndim != 2 or sets.shape[1] != protocol.omega or (np.diff(sets, axis=1) == 0).any():
         raise ValueError(f"reports must be sets of {protocol.omega} different values, not {_check.shown(reports[0])} among others")
-    return Tally.trusted(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets), len(sets))
+    return Tally._trusted(protocol, np.bincount(sets.reshape(-1), minlength=k), len(sets), len(sets))
 
 
 def _bucket_rows(protocol: DBitFlipPM, reports: Any) -> Sequence[Any]:
@@ -222,7 +222,7 @@ def _bucket_row_tally(protocol: DBitFlipPM, reports: Any) -> Tally:
         return zeros_and_ones(np.where(held, block, 0))
 
     counts = count_rows(protocol.b, reports, ones)
-    return Tally.trusted(protocol, counts, len(reports) if protocol.d_bits == protocol.b else answers, len(reports))
+    return Tally._trusted(protocol, counts, len(reports) if protocol.d_bits == protocol.b else answers, len(reports))
 
 
 def rows_counted(factory: Any, reports: Any, k: int | None, *budgets: float) -> Tally:

@@ -236,7 +236,7 @@ def _tally(solution: Any, reports: Any) -> Tally:
         counts.append(counted.counts)
         answers.append(counted.n)
     n = solution._joined(answers) if sampled or any(map(np.ndim, answers)) else len(reports)
-    return Tally.trusted(solution, np.concatenate(counts), n, len(reports))
+    return Tally._trusted(solution, np.concatenate(counts), n, len(reports))
 
 
 def _sampled(solution: SMP, reports: Any) -> Tally | None:
@@ -260,7 +260,7 @@ def _sampled(solution: SMP, reports: Any) -> Tally | None:
     except (ValueError, TypeError):
         return None
     answers = solution._joined(np.bincount(which, minlength=solution.d).tolist())
-    return Tally.trusted(solution, counts, answers, len(reports))
+    return Tally._trusted(solution, counts, answers, len(reports))
 
 
 def _counted_rows(solution: SMP, which: Any, rows: Sequence[Any]) -> Any:
