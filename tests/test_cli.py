@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, Tally, datasets, registry
 from multi_freq_ldpy.cli import files
 from multi_freq_ldpy.cli.app import app
+from multi_freq_ldpy.protocol import budgets_of
 
 COMMANDS = ["demo", "protocols", "recommend", "compare", "randomize", "tally", "estimate", "warm", "bench", "check"]
 
@@ -56,10 +57,14 @@ def test_from_a_table_to_estimates(data: str, kind: str, folder: Path) -> None:
     expected = survey.tally(survey.randomize(pa.parquet.read_table(folder / "people.parquet"), rng=7))
     run("tally", folder / "survey.json", reports, "-o", folder / "tally")
     assert Tally.from_bytes((folder / "tally").read_bytes()) == expected
+    machine = json.loads(run("tally", folder / "survey.json", reports, "-o", folder / "tally", "--force", "--json"))
+    assert machine == {"reports": 3000, "output": str(folder / "tally")}
     for source in (reports, folder / "tally"):
         found = json.loads(run("estimate", folder / "survey.json", source, "--json"))
         assert found["frequency"] == [f for each in survey.estimate(expected) for f in each.frequencies]
         assert found["attribute"][:2] == ["smokes"] * 2 and len(found["value"]) == 2 + 74 + 12
+    assert json.loads(run("tally", folder / "survey.json", reports, folder / "tally", "-o", folder / "t2", "--json"))["reports"] == 6000
+    (folder / "t2").unlink()
     both = json.loads(run("estimate", folder / "survey.json", reports, folder / "tally", "--json"))
     assert both["frequency"] == pytest.approx([f for each in survey.estimate(expected + expected) for f in each.frequencies])
     text = run(
@@ -173,7 +178,15 @@ def test_comparisons(folder: Path) -> None:
         run("compare", folder / "people.parquet", "--column", "age", "--column", "sex", "--protocol", "GRR", "--epsilon", 1, "--json")
     )
     assert [cell["protocol"] for cell in cells] == ["GRR"] and cells[0]["mse"] > 0
+    pairs = ("--eps-perm", 2, "--eps-1", 1, "--eps-perm", 4, "--eps-1", 1, "--repeats", 2, "--json")
+    cells = json.loads(run("compare", folder / "people.csv", "--column", "region", *pairs))
+    assert {(cell["eps_perm"], cell["epsilon"]) for cell in cells} == {(2, 1), (4, 1)}
+    assert {cell["protocol"] for cell in cells} == {name for name, cls in registry.PROTOCOLS.items() if len(budgets_of(cls)) == 2}
+    both = json.loads(run("compare", folder / "people.csv", "--column", "region", "--epsilon", 1, *pairs))
+    assert {cell["protocol"] for cell in both} == set(registry.PROTOCOLS)
     for arguments, message in (
+        (("--column", "age", "--eps-perm", 2), "give an --eps-1 beside each --eps-perm, not 0 beside 1"),
+        (("--column", "age", "--eps-perm", 1, "--eps-1", 2), "with budget (1.0, 2.0): eps_1"),
         (("--column", "none"), "has no column 'none'"),
         (("--column", "age", "--protocol", "XYZ"), "--protocol must be one of"),
         (("--column", "age", "--epsilon", 0), "budgets[0] must be a finite number"),
@@ -183,7 +196,7 @@ def test_comparisons(folder: Path) -> None:
         assert message in run("compare", folder / "people.csv", *arguments, code=2)
 
 
-def test_small_commands(tmp_path: Path) -> None:
+def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "smokes" in run("demo", "--users", 2000, "--seed", 1)
     assert set(json.loads(run("protocols", "--json"))["protocol"]) == set(registry.PROTOCOLS)
     assert "local hashing" in run("protocols")
@@ -194,10 +207,19 @@ def test_small_commands(tmp_path: Path) -> None:
     run("recommend", "many", code=2)
     run("nonsense", code=2)
     assert set(json.loads(run("bench", "--users", 2000, "--json"))["protocol"]) == set(registry.PROTOCOLS)
-    assert "are ready" in run("warm")
+    assert "are ready" in run("warm") and "SMP" in json.loads(run("warm", "--json"))["ready"]
+    assert json.loads(run("demo", "--users", 2000, "--json"))["attribute"][:2] == ["smokes"] * 2
     for subject in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0)):
         (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(subject)))
         assert "all laws hold" in run("check", tmp_path / "spec.json")
+        assert json.loads(run("check", tmp_path / "spec.json", "--json")) == {"holds": True, "subject": repr(subject)}
+    monkeypatch.setattr(GRR, "variance", lambda self, n, f=0.0: np.zeros(np.shape(f)))
+    (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(GRR(3, 1.0))))
+    assert "a law does not hold" in run("check", tmp_path / "spec.json", code=1)
+    assert json.loads(run("check", tmp_path / "spec.json", "--json", code=1))["holds"] is False
+    monkeypatch.undo()
+    (tmp_path / "spec.json").write_text('{"version": 1, "protocol": "GRR", "k": 4, "k": 3, "epsilon": 1.0}')
+    assert "occurs twice" in run("check", tmp_path / "spec.json", code=2)
     (tmp_path / "spec.json").write_text("[1")
     assert "is not JSON" in run("check", tmp_path / "spec.json", code=2)
     (tmp_path / "spec.json").write_text("{}")
@@ -293,5 +315,8 @@ def test_rows_are_read_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.Monk
     assert [len(part["x"]) for part in parts] == [7, 7, 7, 7, 2]
     assert [each for part in parts for each in part["x"]] == [row[0] for row in rows]
     assert [each for part in parts for each in part["y"]] == [None if i % 5 == 0 else f"{i}, {i}" for i in range(30)]
+    Survey({"x": ["a", "b"]}, epsilon=1.0).save(tmp_path / "survey.json")
+    (tmp_path / "bad.csv").write_text("x\n" + "a\n" * 17 + "c\n")
+    assert "column 'x', row 17 has" in run("randomize", tmp_path / "survey.json", tmp_path / "bad.csv", "-o", tmp_path / "r.csv", code=2)
     pq.write_table(pa.table({"x": np.arange(20), "y": ["a"] * 20}), tmp_path / "t.parquet")
     assert [len(part["x"]) for part in files.tables(tmp_path / "t.parquet", ["x"])] == [7, 7, 6]

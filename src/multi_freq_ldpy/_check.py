@@ -19,6 +19,25 @@ def shown(value: object) -> str:
     return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"
 
 
+def parsed(name: str, data: bytes) -> Any:
+    """Return what JSON in UTF-8 says; a key that occurs twice, of which readers would take either, is refused with all that is not JSON."""
+    from json import loads
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise ValueError(f"a key of {shown(sorted(key for key, _ in pairs))} occurs twice")
+        return found
+
+    def number(text: str) -> Any:
+        raise ValueError(f"{text} is not a number")
+
+    try:
+        return loads(data.decode(), object_pairs_hook=once, parse_constant=number)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is not JSON: {error}") from None
+
+
 class Integer:
     """An integer in [low, high]; NumPy integers are welcome, booleans and floats are not."""
 

@@ -96,15 +96,25 @@ class Comparison(tuple[Cell, ...]):
         head = f"<!doctype html>\n<meta charset='utf-8'>\n<title>{escape(title)}</title>\n<style>{style}</style>"
         return f"{head}\n{body}\n<p>Least error:</p>\n<ul>{best}</ul>\n"
 
-    def __repr__(self) -> str:
-        names, budgets = list(dict.fromkeys(cell.protocol for cell in self)), list(dict.fromkeys(cell.budget for cell in self))
+    def _rows(self) -> list[list[str]]:
+        """Return the errors as a row a protocol and a column a budget, under a row of budgets."""
+        names, budgets = (list(dict.fromkeys(getattr(cell, what) for cell in self)) for what in ("protocol", "budget"))
         cells = {(cell.protocol, cell.budget): f"{cell.error:.3g}" for cell in self}
-        width = max(map(len, names), default=0)
         heads = [f"{each:g}" if isinstance(each, float) else ", ".join(f"{one:g}" for one in each) for each in budgets]
-        wide = max(9, *map(len, heads)) if heads else 9
-        lines = [f"{self.metric} of {self.estimator} estimates", f"{'ε':{width}}  " + "  ".join(f"{head:>{wide}}" for head in heads)]
-        lines += [f"{name:{width}}  " + "  ".join(f"{cells.get((name, each), ''):>{wide}}" for each in budgets) for name in names]
-        return "\n".join(lines)
+        return [["ε", *heads], *([name, *(cells.get((name, each), "") for each in budgets)] for name in names)]
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        width, wide = max(len(row[0]) for row in rows), max(9, *map(len, rows[0]))
+        lines = [f"{first:{width}}  " + "  ".join(f"{each:>{wide}}" for each in rest) for first, *rest in rows]
+        return "\n".join([f"{self.metric} of {self.estimator} estimates", *(line.rstrip() for line in lines)])
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = ["".join(f"<td>{escape(each)}</td>" for each in row) for row in self._rows()]
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<table><caption>{self.metric} of {self.estimator} estimates</caption><tbody>{body}</tbody></table>"
 
 
 def compare(

@@ -79,10 +79,13 @@ class Estimate:
     @property
     def std(self) -> NDArray[np.float64]:
         """The standard error of each frequency, for the users who took part; infinite where nobody reported."""
+        return self._std("sample")
+
+    def _std(self, of: str) -> NDArray[np.float64]:
         self._raw("standard error")
         n = np.asarray(self.n)
         f = np.clip(np.where(n > 0, self.frequencies, 0.0), 0.0, 1.0)
-        return np.where(n > 0, np.sqrt(intervals.variance(self.channel, n, self.users, "sample")(f)), np.inf)
+        return np.where(n > 0, np.sqrt(intervals.variance(self.channel, n, self.users, of)(f)), np.inf)
 
     def interval(self, level: float = 0.95, of: str = "sample", simultaneous: bool = False) -> NDArray[np.float64]:
         """Return lower and upper limits in [0, 1] for each frequency, shape (k, 2).
@@ -161,9 +164,12 @@ class Estimate:
         if set(self._numbers("first", one)) & set(self._numbers("second", two)):
             raise ValueError(f"first and second must have no value in common, not {_check.shown(first)} and {_check.shown(second)}")
         own, other, both = (self.group(each, "") for each in (one, two, [*one, *two]))
-        spread = 2 * own.std[0] ** 2 + 2 * other.std[0] ** 2  # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
-        variance = max(0.0, spread - both.std[0] ** 2) if self.n else spread
-        return Difference(float(own.frequencies[0] - other.frequencies[0]), float(np.sqrt(variance)))
+        errors = []
+        for of in ("sample", "population"):
+            a, b, together = (float(each._std(of)[0]) ** 2 for each in (own, other, both))
+            spread = 2 * a + 2 * b  # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
+            errors.append(float(np.sqrt(max(0.0, spread - together) if self.n else spread)))
+        return Difference(float(own.frequencies[0] - other.frequencies[0]), *errors)
 
     # For people
 
@@ -228,12 +234,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more frequent one group of values is than another, with its standard error."""
+    """How much more frequent one group of values is than another, with its standard error.
+
+    ``std`` is about the users who took part, ``std_population`` about the population they were drawn from.
+    """
 
     value: float
     std: float
+    std_population: float
 
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """Return lower and upper limits, from the normal law."""
-        reach = intervals.two_sided(_check.probability("level", level, 1e-6, 1 - 1e-12)) * self.std
+    def interval(self, level: float = 0.95, of: str = "sample") -> tuple[float, float]:
+        """Return lower and upper limits, from the normal law; ``of`` is as for ``Estimate.interval``."""
+        std = {"sample": self.std, "population": self.std_population}[_check.choice("of", of, ("sample", "population"))]
+        reach = intervals.two_sided(_check.probability("level", level, 1e-6, 1 - 1e-12)) * std
         return max(-1.0, self.value - reach), min(1.0, self.value + reach)

@@ -93,6 +93,12 @@ class Rounds(list[Any]):
     def __getitem__(self, i: Any) -> Any:
         return Rounds(super().__getitem__(i)) if isinstance(i, slice) else super().__getitem__(i)
 
+    def __repr__(self) -> str:
+        return f"{len(self)} rounds" + (f", the last:\n{self[-1]!r}" if self else "")
+
+    def _repr_html_(self) -> str:
+        return f"<p>{len(self)} rounds{', the last:' if self else ''}</p>" + (self[-1]._repr_html_() if self else "")
+
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
         """Return a table with a row a value and round."""
         return stacked(enumerate(self), "round", kind, level)

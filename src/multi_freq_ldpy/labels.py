@@ -20,8 +20,11 @@ def plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value.as_py() if hasattr(value, "as_py") else value
 
 
-def encoded(name: str, values: list[Any], labels: tuple[Any, ...], other: Any, missing: Any) -> NDArray[np.int64]:
-    """Return the numbers of the labels in a column; one that is not declared, or missing, has the category named for it, or is refused."""
+def encoded(name: str, values: list[Any], labels: tuple[Any, ...], other: Any, missing: Any, one: bool = False) -> NDArray[np.int64]:
+    """Return the numbers of the labels in a column; one that is not declared, or missing, has the category named for it, or is refused.
+
+    ``one`` says that the column is the answer of one user, which has no rows.
+    """
     kinds = set(map(type, values))
     if any(issubclass(kind, np.generic) for kind in kinds):
         values = [plain(each) for each in values]
@@ -42,9 +45,8 @@ def encoded(name: str, values: list[Any], labels: tuple[Any, ...], other: Any, m
         if instead[absent] < 0:
             what = "is missing" if absent else f"has the label {_check.shown(values[i])}, which is not declared"
             known = ", ".join(map(repr, labels[:20])) + (f" and {len(labels) - 20:,} more" if len(labels) > 20 else "")
-            raise ValueError(
-                f"column {name!r}, row {i} {what}: the categories are {known}; {'missing' if absent else 'other'}= names one for it"
-            )
+            where = f"answer {name!r}" if one else f"column {name!r}, row {i}"
+            raise ValueError(f"{where} {what}: the categories are {known}; {'missing' if absent else 'other'}= names one for it")
         found[i] = instead[absent]
     return found
 

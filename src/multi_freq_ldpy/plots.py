@@ -171,8 +171,13 @@ def errors(comparison: Any, ax: Any = None) -> Any:
     for i, (name, found) in enumerate(series.items()):
         cells = sorted(found, key=lambda cell: cell.epsilon)
         at, colour = [cell.epsilon for cell in cells], COLOURS[i % len(COLOURS)]
-        low, high = zip(*(np.percentile(cell.errors, (10, 90)) for cell in cells), strict=True)
-        mean = [cell.error for cell in cells]
+        low, high = np.array([np.percentile(cell.errors, (10, 90)) for cell in cells]).T
+        mean = np.array([cell.error for cell in cells])
+        if (
+            none := mean < (1e-24 if comparison.metric == "mse" else 1e-12)
+        ).any():  # but for rounding; no error is what a logarithmic axis cannot show
+            name += f" (0 at {', '.join(f'{cell.epsilon:g}' for cell in np.array(cells)[none])})"
+            mean[none] = low[none] = high[none] = np.nan
         ax.plot(at, mean, "o", ls=styles[i // len(COLOURS) % 3], color=colour, markersize=4, lw=1.4, label=shown(name))
         if len(at) > 1:
             ax.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)

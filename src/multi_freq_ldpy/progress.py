@@ -8,8 +8,13 @@ AFTER = 2.0
 EVERY = 0.1
 
 
+def _seen() -> bool:
+    """Return whether a person is looking."""
+    return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
+
+
 class Progress:
-    """A bar on standard error, if that is a terminal: ``with Progress("compare", steps) as progress: progress.step()``."""
+    """A bar on standard error, if that is a terminal or a notebook: ``with Progress("compare", steps) as progress: progress.step()``."""
 
     def __init__(self, name: str, total: int) -> None:
         self.name, self.total, self.done = name, total, 0
@@ -23,7 +28,7 @@ class Progress:
         """Say that so many steps are done."""
         self.done += steps
         now = time.monotonic()
-        if sys.stderr.isatty() and now - self._started > AFTER and now - self._last > EVERY:
+        if _seen() and now - self._started > AFTER and now - self._last > EVERY:
             self._last, self._shown = now, True
             share = min(1.0, self.done / max(1, self.total))
             left = (now - self._started) * (1 - share) / max(share, 1e-9)

@@ -151,8 +151,8 @@ class Survey:
     def load(cls, path: str | os.PathLike[str]) -> "Survey":
         """Return the survey that ``save`` wrote."""
         try:
-            spec = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (ValueError, RecursionError) as error:
+            spec = _check.parsed("it", Path(path).read_bytes())
+        except ValueError as error:
             raise ValueError(f"{os.fspath(path)} is not a survey: {error}") from None
         try:
             return cls.from_spec(spec)
@@ -173,8 +173,12 @@ class Survey:
 
     def encode(self, table: Any) -> NDArray[np.int64]:
         """Return the rows of a table as numbers of categories, shape (n, d)."""
-        columns = frames.columns_of("table", table, self.attributes)
-        return np.column_stack([encoded(name, values, self.attributes[name], self.other, self.missing) for name, values in columns.items()])
+        return self._encoded(frames.columns_of("table", table, self.attributes))
+
+    def _encoded(self, columns: Mapping[str, list[Any]], one: bool = False) -> NDArray[np.int64]:
+        return np.column_stack(
+            [encoded(name, columns[name], self.attributes[name], self.other, self.missing, one) for name in self.attributes]
+        )
 
     def typed(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """Return columns of text, as in a CSV file, with the declared labels in place of how they are written."""
@@ -284,7 +288,9 @@ class SurveyClient:
         """Return what the device sends about its present answers, a label an attribute."""
         if not isinstance(answers, Mapping):
             raise TypeError(f"answers must map attributes to labels, not {_check.shown(answers)}")
-        record = self.survey.encode({name: [label] for name, label in answers.items()})[0]
+        if absent := [name for name in self.survey.attributes if name not in answers]:
+            raise ValueError(f"answers must have {', '.join(map(repr, absent))}, not only {', '.join(map(repr, answers))}")
+        record = self.survey._encoded({name: [plain(answers[name])] for name in self.survey.attributes}, one=True)[0]
         return wire.encode(self.survey.solution, self.client.report(record))
 
     @property

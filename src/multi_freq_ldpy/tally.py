@@ -125,8 +125,6 @@ class Tally:
     @classmethod
     def from_bytes(cls, data: bytes) -> "Tally":
         """Return the tally that ``to_bytes`` wrote; anything else is a ValueError."""
-        import json
-
         from . import registry
 
         if not isinstance(data, bytes | bytearray | memoryview):
@@ -145,9 +143,9 @@ class Tally:
         if rest < 0 or rest % 8 or users > 2**62 or max(entries, 1) * 8 > rest:
             raise ValueError(f"data is not a whole tally: {len(data)} bytes")
         try:
-            spec: Any = json.loads(data[_HEADER.size : body])
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"data is not a tally: its spec cannot be read ({error})") from None
+            spec = _check.parsed("its spec", data[_HEADER.size : body])
+        except ValueError as error:
+            raise ValueError(f"data is not a tally: {error}") from None
         numbers = np.frombuffer(data, "<i8", offset=body).astype(np.int64)
         split = max(entries, 1)
         n = numbers[:split] if entries else int(numbers[0])

@@ -60,9 +60,11 @@ def _budget(epsilon: float | None, eps_perm: float | None, eps_1: float | None) 
 def compare(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
     column: Annotated[list[str], typer.Option(help="A column to estimate; several make records.")],
-    protocol: Annotated[list[str] | None, typer.Option(help="A protocol to compare (all of one budget).")] = None,
+    protocol: Annotated[list[str] | None, typer.Option(help="A protocol to compare (all that take such budgets).")] = None,
     solution: Annotated[str, typer.Option(help="SPL, SMP or RSFD, for several columns.")] = "SMP",
     epsilon: Annotated[list[float] | None, typer.Option(help="A budget (0.5, 1, 2 and 4).")] = None,
+    eps_perm: Annotated[list[float] | None, typer.Option(help="A budget for all reports about an unchanged value: over time.")] = None,
+    eps_1: Annotated[list[float] | None, typer.Option(help="The budget for one report, beside each --eps-perm.")] = None,
     repeats: Annotated[int, typer.Option(help="Repetitions.")] = 30,
     estimator: Annotated[str, typer.Option(help="raw, norm, norm_sub or mle.")] = "raw",
     metric: Annotated[str, typer.Option(help="mse, mae or max.")] = "mse",
@@ -73,7 +75,8 @@ def compare(
     force: Force = False,
 ) -> None:
     """Compare protocols on the values of a file, which is looked at: their number and frequencies are taken from it."""
-    names = protocol or [name for name, cls in registry.PROTOCOLS.items() if budgets_of(cls) == ["epsilon"]]
+    budgets = _budgets(epsilon, eps_perm, eps_1)
+    names = protocol or [name for name, cls in registry.PROTOCOLS.items() if len(budgets_of(cls)) in {np.size(each) for each in budgets}]
     for name in names:
         if name not in registry.PROTOCOLS:
             raise ValueError(f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}")
@@ -86,7 +89,7 @@ def compare(
     factories: dict[str, Any] = {
         name: registry.PROTOCOLS[name] if single else partial(registry.SOLUTIONS[solution], registry.PROTOCOLS[name]) for name in names
     }
-    found = comparison.compared(factories, held, sizes, single, epsilon or [0.5, 1.0, 2.0, 4.0], repeats, estimator, metric, seed)
+    found = comparison.compared(factories, held, sizes, single, budgets, repeats, estimator, metric, seed)
     if png:
         with whole(png, force) as file:
             plots.saved(found.plot().figure, file, "png")
@@ -95,11 +98,23 @@ def compare(
         with whole(html, force) as file:
             file.write(found.report(f"{', '.join(column)} of {data.name}, {users:,} users").encode())
     if as_json:
-        cells = [{"protocol": cell.protocol, "epsilon": cell.budget, metric: cell.error, "theory": cell.theory} for cell in found]
-        print(json.dumps(cells))
+        print(json.dumps([_cell(cell, metric) for cell in found]))
     else:
         print(found)
         print("least error:", ", ".join(f"{name} at {budget}" for budget, name in found.best().items()))
+
+
+def _budgets(epsilon: list[float] | None, eps_perm: list[float] | None, eps_1: list[float] | None) -> list[Any]:
+    """Return numbers and pairs."""
+    first, second = eps_perm or [], eps_1 or []
+    if len(first) != len(second):
+        raise ValueError(f"give an --eps-1 beside each --eps-perm, not {len(second)} beside {len(first)}")
+    return [*(epsilon or ([] if first else [0.5, 1.0, 2.0, 4.0])), *zip(first, second, strict=True)]
+
+
+def _cell(cell: comparison.Cell, metric: str) -> dict[str, Any]:
+    pair = {"eps_perm": cell.budget[0]} if isinstance(cell.budget, tuple) else {}
+    return {"protocol": cell.protocol, "epsilon": cell.epsilon, **pair, metric: cell.error, "theory": cell.theory}
 
 
 def _counted(data: Path, columns: list[str]) -> list[Any]:

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from csv import writer
 from io import StringIO
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .. import datasets, plots, registry
+from .. import _check, datasets, plots, registry
 from ..progress import Progress
 from ..protocols.adaptive import best
 from ..randomness import Stream
@@ -21,19 +20,25 @@ from ..tally import MAGIC, Tally
 from ..whole import refuse_existing, whole
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, SurveyFile, command, exemplary, out, show_estimates
+from .terminal import Force, Json, Seed, SurveyFile, command, exemplary, out, say, show_estimates
 
 
 @command
-def demo(users: Annotated[int, typer.Option(help="How many people to simulate.")] = 20_000, seed: Seed = None) -> None:
+def demo(
+    users: Annotated[int, typer.Option(help="How many people to simulate.")] = 20_000, seed: Seed = None, as_json: Json = False
+) -> None:
     """Ask simulated people three questions and estimate the answers."""
     people = datasets.population(users, seed)
     survey = Survey({name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0)
+    found = survey.estimate(survey.randomize(people, seed))
+    if as_json:
+        print(json.dumps(found.to_frame("dict")))
+        return
     out.print(
         f"{users:,} people who do not exist answer three questions. Each sends {survey.solution.report_bytes} bytes, from which nobody"
     )
     out.print(f"can tell their answers: any two are told apart by a factor of e^{survey.privacy.report:g} at most.\n")
-    show_estimates(survey.estimate(survey.randomize(people, seed)))
+    show_estimates(found)
 
 
 @command
@@ -42,12 +47,14 @@ def randomize(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the columns of the survey.", readable=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file for the reports: .parquet, or .csv.")],
     seed: Seed = None,
+    as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Randomize the rows of a file, as their users' devices would."""
     shared, stream = _survey(survey), Stream(seed) if seed is not None else None
     many = files.write_reports(output, _randomized(shared, data, stream), force)
-    print(f"{many:,} reports of {shared.solution.report_bytes} bytes in {output}")
+    size = shared.solution.report_bytes
+    say(f"{many:,} reports of {size} bytes in {output}", {"reports": many, "report_bytes": size, "output": str(output)}, as_json)
 
 
 def _randomized(survey: Survey, data: Path, stream: Any) -> Iterator[list[bytes]]:
@@ -77,13 +84,14 @@ def tally(
     survey: SurveyFile,
     reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file for the tally.")],
+    as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Count reports; tallies of other users are added up."""
     counted = _tallied(_survey(survey), reports)
     with whole(output, force) as file:
         file.write(counted.to_bytes())
-    print(f"{counted.users:,} reports counted in {output}")
+    say(f"{counted.users:,} reports counted in {output}", {"reports": counted.users, "output": str(output)}, as_json)
 
 
 def _tallied(survey: Survey, paths: list[Path]) -> Tally:
@@ -133,7 +141,7 @@ def estimate(
 
 
 @command
-def warm() -> None:
+def warm(as_json: Json = False) -> None:
     """Compile all kernels ahead, so that nothing has to wait for it later."""
     every: list[Any] = [exemplary(cls, 100) for cls in registry.PROTOCOLS.values()]
     every += [cls(best, [3, 100], 2.0) for cls in registry.SOLUTIONS.values()]
@@ -145,24 +153,24 @@ def warm() -> None:
                 np.eye(1, 100, dtype=int)[0] * 10 if len(subject.parts) == 1 else [np.eye(1, k, dtype=int)[0] for k in subject.ks]
             )
             progress.step(type(subject).__name__)
-    print(f"{len(every)} protocols and solutions are ready")
+    ready = [type(each).__name__ for each in every]
+    say(f"{len(every)} protocols and solutions are ready", {"ready": ready}, as_json)
 
 
 @command
-def check(spec: Annotated[Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.", readable=False)]) -> None:
+def check(
+    spec: Annotated[Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.", readable=False)], as_json: Json = False
+) -> None:
     """Hold a survey or a protocol to the laws: exact privacy, unbiased estimates, stated errors."""
     from .. import checks
 
     files.readable(spec)
-    try:
-        content = json.loads(spec.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise BadFile(f"{spec} is not JSON: {error}") from None
+    content = _check.parsed(str(spec), spec.read_bytes())
     survey = isinstance(content, dict) and "attributes" in content
     subject = Survey.from_spec(content).solution if survey else registry.from_spec(content)
     try:
         checks.check_protocol(subject)
     except AssertionError as error:
-        print(f"a law does not hold: {error}", file=sys.stderr)
+        say(f"a law does not hold: {error}", {"holds": False, "subject": repr(subject), "why": str(error)}, as_json)
         raise typer.Exit(1) from None
-    print(f"all laws hold for {subject!r}")
+    say(f"all laws hold for {subject!r}", {"holds": True, "subject": repr(subject)}, as_json)

@@ -1,5 +1,6 @@
 """What the commands share: the application, options, errors in one sentence, tables on a terminal."""
 
+import json
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -47,6 +48,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def exemplary(cls: type[Protocol], k: int) -> Any:
     """Return a protocol with the budgets of all tables here: 1, or 2 and 1 over time."""
     return cls(k, *([1.0] if len(budgets_of(cls)) == 1 else [2.0, 1.0]))
+
+
+def say(sentence: str, content: dict[str, Any], as_json: bool) -> None:
+    """Print a sentence, or what it says as JSON."""
+    print(json.dumps(content) if as_json else sentence)
 
 
 def show(columns: dict[str, list[Any]], title: str | None = None) -> None:

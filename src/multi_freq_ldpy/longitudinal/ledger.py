@@ -72,13 +72,11 @@ class State:
     @classmethod
     def from_bytes(cls, data: bytes) -> "State":
         """Return the state that ``to_bytes`` wrote; anything else is a ValueError."""
-        import json
-
         line, end, rest = data.partition(b"\n")
         if not end or _digest(line + end) != rest:
             raise ValueError("it is truncated or was altered: its digest does not match")
         try:
-            body = json.loads(line)
+            body = _check.parsed("it", line)
             if body["version"] != VERSION:
                 raise ValueError(f"it has version {_check.shown(body['version'])}; this package reads version {VERSION}")
             secret, context = (bytes.fromhex(body[name]) for name in ("secret", "context"))
