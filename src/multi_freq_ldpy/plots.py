@@ -168,14 +168,13 @@ def errors(comparison: Any, ax: Any = None) -> Any:
         apart = "" if one_each or not isinstance(cell.budget, tuple) else f", {cell.budget[0]:g} for ever"
         series.setdefault(cell.protocol + apart, []).append(cell)
     styles = ("-", "--", ":")
+    least = 1e-24 if comparison.metric == "mse" else 1e-12  # less is rounding: no error, which a logarithmic axis cannot show
     for i, (name, found) in enumerate(series.items()):
         cells = sorted(found, key=lambda cell: cell.epsilon)
         at, colour = [cell.epsilon for cell in cells], COLOURS[i % len(COLOURS)]
         low, high = np.array([np.percentile(cell.errors, (10, 90)) for cell in cells]).T
         mean = np.array([cell.error for cell in cells])
-        if (
-            none := mean < (1e-24 if comparison.metric == "mse" else 1e-12)
-        ).any():  # but for rounding; no error is what a logarithmic axis cannot show
+        if (none := mean < least).any():
             name += f" (0 at {', '.join(f'{cell.epsilon:g}' for cell in np.array(cells)[none])})"
             mean[none] = low[none] = high[none] = np.nan
         ax.plot(at, mean, "o", ls=styles[i // len(COLOURS) % 3], color=colour, markersize=4, lw=1.4, label=shown(name))
@@ -195,6 +194,9 @@ def errors(comparison: Any, ax: Any = None) -> Any:
     ax.set_ylabel(comparison.metric)
     ax.set_xscale("log")
     ax.set_yscale("log")
+    errors = [cell.error for cell in comparison]
+    if min(errors) < least < max(errors):
+        ax.set_ylim(bottom=min(error for error in errors if error >= least) / 10)
     ax.grid(color="#e8e8e8", lw=0.8)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
