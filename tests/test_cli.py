@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from cases import HIDDEN
 from typer.testing import CliRunner
 
-from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, Tally, datasets, registry
-from multi_freq_ldpy.cli import files
+from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, datasets, registry
+from multi_freq_ldpy.cli import choosing, files
 from multi_freq_ldpy.cli.app import app
 from multi_freq_ldpy.protocol import budgets_of
 
@@ -56,7 +57,9 @@ def test_from_a_table_to_estimates(data: str, kind: str, folder: Path) -> None:
     assert "3,000 reports" in run("randomize", folder / "survey.json", folder / data, "-o", reports, "--seed", 7)
     expected = survey.tally(survey.randomize(pa.parquet.read_table(folder / "people.parquet"), rng=7))
     run("tally", folder / "survey.json", reports, "-o", folder / "tally")
-    assert Tally.from_bytes((folder / "tally").read_bytes()) == expected
+    assert survey.unpack((folder / "tally").read_bytes()) == expected
+    (folder / "tally").write_bytes(expected.to_bytes())
+    assert json.loads(run("estimate", folder / "survey.json", folder / "tally", "--json"))["value"], "a tally of the package itself"
     machine = json.loads(run("tally", folder / "survey.json", reports, "-o", folder / "tally", "--force", "--json"))
     assert machine == {"reports": 3000, "output": str(folder / "tally")}
     for source in (reports, folder / "tally"):
@@ -114,7 +117,7 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, str]]:
         "twice.csv": (b"smokes,age,age,region\nyes,1,2,coast\n", "two columns named 'age'"),
         "label.csv": (b"smokes,age,region\nyes,30,coast\nyes,30,moon\n", "column 'region', row 1 has the label 'moon'"),
         "missing.csv": (b"smokes,age,region\nyes,,coast\n", "column 'age', row 0 is missing"),
-        "damaged.parquet": (b"PAR1 nonsense", "is not a Parquet file"),
+        "damaged.parquet": (b"PAR1 nonsense", "cannot be read as a Parquet file"),
     }
     for name, (content, _) in made.items():
         (folder / name).write_bytes(content)
@@ -137,7 +140,7 @@ def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
     (folder / "hex.csv").write_text("report\nxyz\n")
     for arguments, message in (
         ((folder / "other.json", folder / "r.csv"), "row 0: a report of this survey has"),
-        ((folder / "other.json", folder / "r.parquet"), "row 0: a report of this survey has"),
+        ((folder / "other.json", folder / "r.parquet"), "has reports of another survey"),
         ((folder / "survey.json", folder / "people.csv"), "no column 'report'"),
         ((folder / "survey.json", folder / "hex.csv"), "row 0: 'xyz' is not a report"),
         ((folder / "broken.json", folder / "r.csv"), "is not a survey"),
@@ -149,6 +152,76 @@ def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
     assert not (folder / "t").exists()
     assert "must end in .parquet or .csv" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.txt", code=2)
     assert "no directory" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "no" / "r.csv", code=2)
+
+
+def test_what_another_survey_collected_is_refused(folder: Path) -> None:
+    """Another budget, other names, another order of categories: the numbers would be read as something else."""
+    run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.parquet")
+    run("tally", folder / "survey.json", folder / "r.parquet", "-o", folder / "t")
+    declared = {name: datasets.CATEGORIES[name] for name in ("smokes", "age", "region")}
+    for i, (attributes, epsilon) in enumerate(
+        (
+            (declared, 1.0),
+            (declared | {"smokes": ["no", "yes"]}, 4.0),
+            ({"drinks" if name == "smokes" else name: each for name, each in declared.items()}, 4.0),
+        )
+    ):
+        other = folder / f"other{i}.json"
+        Survey(attributes, epsilon=epsilon).save(other)
+        for source in ("r.parquet", "t"):
+            said = run("estimate", other, folder / source, code=2)
+            assert "of another survey" in said and said.count("\n") == 1, said
+    with pytest.raises(ValueError, match="not a tally of a survey"):
+        Survey.load(folder / "survey.json").unpack(b"MFLT")
+
+
+def test_labels_are_shown_as_they_are(folder: Path) -> None:
+    labels = ["[/]", "[red]", ":smile:"]
+    Survey({"a": labels}, epsilon=9.0).save(folder / "odd.json")
+    (folder / "odd.csv").write_text("a\n" + "[/]\n[red]\n:smile:\n" * 100)
+    run("randomize", folder / "odd.json", folder / "odd.csv", "-o", folder / "odd.parquet")
+    assert all(label in run("estimate", folder / "odd.json", folder / "odd.parquet") for label in labels)
+
+
+def test_fields_and_rows_are_read_as_they_are(folder: Path) -> None:
+    Survey({"a": ["x\n\ny", "x\ny"]}, epsilon=20.0).save(folder / "lines.json")
+    (folder / "lines.csv").write_text('\na\n"x\n\ny"\n\n' + '"x\ny"\n' * 3)
+    run("randomize", folder / "lines.json", folder / "lines.csv", "-o", folder / "lines.parquet")
+    found = json.loads(run("estimate", folder / "lines.json", folder / "lines.parquet", "--json"))
+    assert found["frequency"] == pytest.approx([0.25, 0.75], abs=1e-6)
+    (folder / "ragged.csv").write_text("smokes,age,region\n\n\nyes,30,coast\n\nyes\n")
+    assert "line 6: 1 fields" in run("randomize", folder / "survey.json", folder / "ragged.csv", "-o", folder / "r.csv", code=2)
+    (folder / "header.csv").write_text("smokes,age,region\n")
+    assert "no rows" in run("randomize", folder / "survey.json", folder / "header.csv", "-o", folder / "r.csv", code=2)
+    (folder / "none.csv").write_text("report\n")
+    assert "no reports" in run("estimate", folder / "survey.json", folder / "none.csv", code=2)
+    assert not (folder / "r.csv").exists()
+    survey = Survey.load(folder / "survey.json")
+    reports = [each.hex() for each in survey.randomize(datasets.population(50, rng=1))["report"]]
+    (folder / "few.csv").write_text("report\n" + f"{reports[0]}\n" * 40_000 + "ff" * survey.solution.report_bytes + "\n")
+    assert "reports[40000]" in run("tally", folder / "survey.json", folder / "few.csv", "-o", folder / "t", code=2)
+    (folder / "one.csv").write_text(f"report\n{reports[0]}\n")
+    assert None in json.loads(run("estimate", folder / "survey.json", folder / "one.csv", "--json"))["frequency"], "no NaN in JSON"
+    pq.write_table(pa.table({"v": [1.0, 2.0, float("nan")] * 50}), folder / "nan.parquet")
+    assert "GRR" in run("compare", folder / "nan.parquet", "--column", "v", "--protocol", "GRR", "--epsilon", 1, "--repeats", 1)
+    held = choosing._counted(folder / "nan.parquet", ["v"])
+    assert [each.tolist() for each in held] == [[50, 50]]
+
+
+def test_all_outputs_or_none(folder: Path) -> None:
+    run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.parquet")
+    before = {each.name: each.read_bytes() for each in folder.iterdir()}
+    estimate = ("estimate", folder / "survey.json", folder / "r.parquet")
+    for call, message in (
+        ((*estimate, "--csv", folder / "e.csv", "--plot", folder / "no" / "e.png"), "no directory"),
+        ((*estimate, "--csv", folder / "e.svg", "--plot", folder / "e.svg"), "two files at once"),
+        ((*estimate, "--csv", folder / "e.csv", "--plot", folder / "e.xyz"), "--plot must end in"),
+        (("compare", folder / "people.csv", "--column", "age", "--png", folder / "e.png", "--html", folder), "is a directory"),
+        (("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "people.csv", "--force"), "is read as well"),
+        (("tally", folder / "survey.json", folder / "r.parquet", "-o", folder / "survey.json", "--force"), "is read as well"),
+    ):
+        assert message in run(*call, code=2)
+    assert before == {each.name: each.read_bytes() for each in folder.iterdir()}
 
 
 def test_files_without_permission_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,12 +255,17 @@ def test_comparisons(folder: Path) -> None:
     cells = json.loads(run("compare", folder / "people.csv", "--column", "region", *pairs))
     assert {(cell["eps_perm"], cell["epsilon"]) for cell in cells} == {(2, 1), (4, 1)}
     assert {cell["protocol"] for cell in cells} == {name for name, cls in registry.PROTOCOLS.items() if len(budgets_of(cls)) == 2}
+    hidden = json.loads(
+        run("compare", folder / "people.csv", "--column", "sex", "--column", "smokes", "--solution", "RSFD", "--repeats", 1, "--json")
+    )
+    assert {cell["protocol"] for cell in hidden} == {cls.__name__ for cls in HIDDEN}
     both = json.loads(run("compare", folder / "people.csv", "--column", "region", "--epsilon", 1, *pairs))
     assert {cell["protocol"] for cell in both} == set(registry.PROTOCOLS)
     for arguments, message in (
         (("--column", "age", "--eps-perm", 2), "give an --eps-1 beside each --eps-perm, not 0 beside 1"),
         (("--column", "age", "--eps-perm", 1, "--eps-1", 2), "with budget (1.0, 2.0): eps_1"),
         (("--column", "none"), "has no column 'none'"),
+        (("--column", "age", "--column", "age"), "different columns"),
         (("--column", "age", "--protocol", "XYZ"), "--protocol must be one of"),
         (("--column", "age", "--epsilon", 0), "budgets[0] must be a finite number"),
         (("--column", "age", "--metric", "rmse"), "metric must be one of"),
@@ -206,6 +284,10 @@ def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         assert run(*wrong, code=2).startswith("error: ")
     run("recommend", "many", code=2)
     run("nonsense", code=2)
+    run("bench", "--users", 0, code=2)
+    monkeypatch.setattr(datasets, "population", lambda *_: bytearray(2**62))
+    assert "more memory" in run("demo", code=2)
+    monkeypatch.undo()
     assert set(json.loads(run("bench", "--users", 2000, "--json"))["protocol"]) == set(registry.PROTOCOLS)
     assert "are ready" in run("warm") and "SMP" in json.loads(run("warm", "--json"))["ready"]
     assert json.loads(run("demo", "--users", 2000, "--json"))["attribute"][:2] == ["smokes"] * 2

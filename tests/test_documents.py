@@ -14,7 +14,8 @@ BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_blocks_run(path: Path) -> None:
+def test_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # where a page writes files
     names: dict[str, object] = {"__name__": "document"}
     printed = None
     for language, text in BLOCK.findall(path.read_text()):
@@ -30,10 +31,30 @@ def test_blocks_run(path: Path) -> None:
             assert printed == text
 
 
+def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command on the page of the command line, in its order."""
+    testing = pytest.importorskip("typer.testing")
+    from multi_freq_ldpy.cli.app import app
+
+    monkeypatch.chdir(tmp_path)
+    text = (ROOT / "docs" / "command_line.md").read_text()
+    exec("\n".join(block for language, block in BLOCK.findall(text) if language == "python"), {})
+    commands = re.findall(r"^\$ multi-freq-ldpy ([^#\n]*)", text, re.MULTILINE)
+    assert len(commands) > 8
+    for command in commands:
+        result = testing.CliRunner().invoke(app, command.split())
+        assert result.exit_code == 0, (command, result.output)
+    assert {each.name for each in tmp_path.iterdir()} >= {"report.html", "errors.png", "reports.parquet", "tally", "estimates.csv"}
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_links_lead_somewhere(path: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
-        assert target.startswith("http") or (path.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", path.read_text()):
+        there = path.parent / target if target else path
+        assert target.startswith("http") or there.exists(), target
+        if anchor:
+            heads = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}, anchor
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "tutorials").glob("*.py")), ids=lambda path: path.name)

@@ -24,8 +24,8 @@ truth = {name: [people[name].count(label) for label in survey.attributes[name]] 
 _ = estimates.plot(truth=truth)
 
 # %%
-# The three solutions compared. With small budgets RS+FD has the smallest error, and it promises less: ε between records that differ in one
-# attribute only.
+# The three solutions compared. With small budgets RS+FD has the smallest error, and it promises less: the ε asked for is kept
+# between records that differ in one attribute only.
 table = {name: people[name] for name in names}
 found = compare({"SPL": partial(SPL, OUE), "SMP": partial(SMP, OUE), "RS+FD": partial(RSFD, OUE)}, table, budgets=[0.5, 1, 2, 4], rng=1)
 _ = found.plot()

@@ -22,7 +22,8 @@ truth = np.array([np.bincount(row, minlength=len(datasets.DRIFTING)) for row in 
 _ = rounds.plot(truth=[truth])
 
 # %%
-# One device keeps a secret and a ledger of what it has spent: an answer that was given before costs nothing more.
+# One device keeps a secret and a ledger of what it has spent: an answer that was given before costs nothing more. That holds between
+# histories that change and return at the same times; when an answer changes is not hidden.
 protocol = LOSUE(k=6, eps_perm=3.0, eps_1=1.5)
 client = Client(protocol)
 for week, answer in enumerate([4, 4, 4, 1, 4, 1]):

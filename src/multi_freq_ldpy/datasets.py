@@ -36,6 +36,7 @@ DEPENDENCE: dict[tuple[str, str], float] = {("schooling", "income"): 0.6, ("age"
 def marginals() -> dict[str, NDArray[np.float64]]:
     """Return the law from which each attribute of ``population`` is drawn where it does not follow from another.
 
+    Those of income, status and smokes are not how often these occur in the end, because most or some follow from another attribute.
     Regions and work fall off like Zipf's law; ages have two peaks, near 28 and 58.
     """
     ages = np.array(AGES)
@@ -56,6 +57,11 @@ def marginals() -> dict[str, NDArray[np.float64]]:
 
 def population(n: int, rng: Any = None) -> dict[str, list[Any]]:
     """Return n people as a table, a dict of lists with the nine attributes of ``CATEGORIES``.
+
+    These are sex and smokes (2 categories), status (4), household (5), schooling (6), income (8), region (12), work (15) and age (74).
+    Region and work fall off like Zipf's law, age has two peaks, near 28 and 58. Three pairs depend on each other (``DEPENDENCE``): with
+    probability 0.6 income follows from schooling, with 0.7 status from age, and with 0.15 smokes from sex; otherwise, and for all other
+    attributes, values are drawn from ``marginals()``, independently.
 
     ``rng`` is a seed or a NumPy Generator: nothing here needs to be secret.
 

@@ -93,7 +93,7 @@ def recommend(k: int, epsilon: float | Sequence[float], n: int | None = None, ma
 def sample_size(
     factory: Callable[..., Any], k: Any, epsilon: float | Sequence[float], error: float, level: float = 0.95, f: float = 0.0
 ) -> int:
-    """Return how many users are needed for a frequency of f to be estimated to within ±``error`` with probability ``level``.
+    """Return how many users are needed for a frequency of f to be estimated to within ± ``error`` with probability ``level``.
 
     ``factory(k, epsilon)`` is a protocol or a solution (then k is a list of domain sizes, and the attribute with the largest error counts);
     ``epsilon`` is a pair for protocols with two budgets.
@@ -125,7 +125,7 @@ def sample_size(
 
 
 def epsilon_for(factory: Callable[..., Any], k: Any, n: int, error: float, level: float = 0.95, f: float = 0.0) -> float:
-    """Return the smallest budget from 0.001 on with which n users are enough for ±``error`` (see ``sample_size``), to a millionth.
+    """Return the smallest budget from 0.001 on with which n users are enough for ± ``error`` (see ``sample_size``), to a millionth.
 
     ``factory`` takes one budget; for two say how they go together: ``lambda k, eps: LOSUE(k, 2 * eps, eps)``.
 

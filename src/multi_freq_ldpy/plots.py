@@ -13,6 +13,7 @@ from .estimates import Estimates
 from .frames import missing
 
 BLUE, VERMILION, GREY = "#0072B2", "#D55E00", "#999999"
+MARKERS = "os^Dv*PX"
 COLOURS = (BLUE, VERMILION, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", GREY)
 MANY = 40
 """Values from which on there are no bars."""
@@ -67,7 +68,7 @@ def bars(estimate: Estimate, truth: Any = None, level: float = 0.95, ax: Any = N
             some = np.linspace(0, len(estimate) - 1, 12).round().astype(int)
             _ticks(ax, some, [estimate.values[i] for i in some])
     if true is not None:
-        style = {"marker": "D", "markersize": 6, "ls": ""} if few else {"lw": 1.2}
+        style = {"marker": "D", "markersize": 5, "mfc": "none", "mew": 1.3, "ls": ""} if few else {"lw": 1.2}
         by_place = np.argsort(places, kind="stable")
         ax.plot(places[by_place], 100 * true[by_place], color=VERMILION, label="truth", zorder=3, **style)
     _finish(ax)
@@ -79,14 +80,15 @@ def bars(estimate: Estimate, truth: Any = None, level: float = 0.95, ax: Any = N
 def multiples(estimates: Estimates, truth: Any, level: float) -> Any:
     """Draw several attributes side by side, three in a row."""
     figure, panels = _panels(len(estimates), 3.8, 2.9)
-    legend: dict[str, Any] = {}
+    legend: dict[tuple[str, bool], Any] = {}  # bars and points look different
     for panel, name, estimate, true in zip(panels, estimates.names, estimates, _by_name("truth", truth, estimates.names), strict=True):
         bars(estimate, true, level, panel)
         panel.set_title(shown(name), fontsize=10, loc="left")
         panel.get_legend().remove()
         handles, labels = panel.get_legend_handles_labels()
-        legend |= dict(zip(labels, handles, strict=True))
-    figure.legend(legend.values(), legend.keys(), loc="outside upper left", ncols=3, frameon=False, fontsize=8)
+        legend |= {(label, len(estimate) < MANY): handle for label, handle in zip(labels, handles, strict=True)}
+    columns = len(legend) if len(estimates) > 2 else 3
+    figure.legend(legend.values(), [label for label, _ in legend], loc="outside upper left", ncols=columns, frameon=False, fontsize=8)
     return figure
 
 
@@ -139,8 +141,8 @@ def _over_rounds(panel: Any, estimates: Sequence[Estimate], values: Sequence[Any
     true = None if truth is None else _check.numbers("truth", truth, 0, 1)
     if true is not None and true.shape != shares.shape:
         raise ValueError(f"truth must have a row a round and a column a value, {shares.shape}, not {true.shape}")
-    for colour, i in zip(COLOURS, drawn, strict=False):
-        panel.plot(at, shares[:, i], "o-", color=colour, markersize=3, lw=1.4, label=shown(first.values[i]))
+    for colour, marker, i in zip(COLOURS, MARKERS, drawn, strict=False):
+        panel.plot(at, shares[:, i], marker, ls="-", color=colour, markersize=4, lw=1.4, label=shown(first.values[i]))
         if limits is not None and len(at) > 1:
             panel.fill_between(at, limits[:, i, 0], limits[:, i, 1], color=colour, alpha=0.15, lw=0)
         elif limits is not None:
@@ -167,7 +169,6 @@ def errors(comparison: Any, ax: Any = None) -> Any:
     for cell in comparison:
         apart = "" if one_each or not isinstance(cell.budget, tuple) else f", {cell.budget[0]:g} for ever"
         series.setdefault(cell.protocol + apart, []).append(cell)
-    styles = ("-", "--", ":")
     least = 1e-24 if comparison.metric == "mse" else 1e-12  # less is rounding: no error, which a logarithmic axis cannot show
     for i, (name, found) in enumerate(series.items()):
         cells = sorted(found, key=lambda cell: cell.epsilon)
@@ -177,7 +178,8 @@ def errors(comparison: Any, ax: Any = None) -> Any:
         if (none := mean < least).any():
             name += f" (0 at {', '.join(f'{cell.epsilon:g}' for cell in np.array(cells)[none])})"
             mean[none] = low[none] = high[none] = np.nan
-        ax.plot(at, mean, "o", ls=styles[i // len(COLOURS) % 3], color=colour, markersize=4, lw=1.4, label=shown(name))
+        look: dict[str, Any] = {"marker": MARKERS[i % len(MARKERS)], "ls": ("-", "--", "-.", ":")[(i + i // len(COLOURS)) % 4]}
+        ax.plot(at, mean, color=colour, markersize=5, mfc="none", lw=1.4, label=shown(name), **look)
         if len(at) > 1:
             ax.fill_between(at, low, high, color=colour, alpha=0.15, lw=0)
         else:
@@ -190,7 +192,7 @@ def errors(comparison: Any, ax: Any = None) -> Any:
     if limits:
         style = {"marker": "x" if len(limits) == 1 else None, "color": "black", "lw": 1, "ls": (0, (1, 1))}
         ax.plot(sorted(limits), [limits[each] for each in sorted(limits)], label="limit", **style)
-    ax.set_xlabel("ε of a report")
+    ax.set_xlabel("ε asked for")
     ax.set_ylabel(comparison.metric)
     ax.set_xscale("log")
     ax.set_yscale("log")

@@ -1,5 +1,6 @@
 """How far something long is: a line on the terminal, from the second second on."""
 
+import shutil
 import sys
 import time
 from typing import Any
@@ -11,6 +12,11 @@ EVERY = 0.1
 def _seen() -> bool:
     """Return whether a person is looking."""
     return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
+
+
+def _width() -> int:
+    """Return how much fits on a line: more would begin a new one, to which there is no way back."""
+    return min(100, shutil.get_terminal_size().columns - 1)
 
 
 class Progress:
@@ -32,8 +38,9 @@ class Progress:
             self._last, self._shown = now, True
             share = min(1.0, self.done / max(1, self.total))
             left = (now - self._started) * (1 - share) / max(share, 1e-9)
-            print(f"\r{self.name} {'█' * round(30 * share):·<30} {share:4.0%}, {left:.0f} s left  {what[:40]:40}", end="", file=sys.stderr)
+            line = f"{self.name} {'█' * round(20 * share):·<20} {share:4.0%}, {left:.0f} s left  {what}"
+            print("\r" + line[: _width()].ljust(_width()), end="", file=sys.stderr, flush=True)
 
     def __exit__(self, *_: Any) -> None:
         if self._shown:
-            print("\r" + " " * 100 + "\r", end="", file=sys.stderr, flush=True)
+            print("\r" + " " * _width() + "\r", end="", file=sys.stderr, flush=True)

@@ -5,6 +5,8 @@ from html import escape
 from math import ceil, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
     from .estimate import Estimate
 
@@ -35,7 +37,10 @@ def heading(estimate: "Estimate") -> str:
 def users(estimate: "Estimate") -> str:
     """Say how many took part."""
     n = estimate.users if estimate.users is not None else estimate.n
-    return f"{n:,} user{'s' * (n != 1)}" if isinstance(n, int) else "several numbers of users"
+    if not isinstance(n, int):
+        return "several numbers of users"
+    answered = f"{int(estimate.n):,} of " if np.ndim(estimate.n) == 0 and int(estimate.n) != n else ""
+    return f"{answered}{n:,} user{'s' * (n != 1)}"
 
 
 def _rows(estimate: "Estimate") -> list[tuple[str, str, str]]:

@@ -21,10 +21,11 @@ from .protocols.adaptive import best
 from .randomness import Rng
 from .solutions.base import Solution
 from .solutions.smp import SMP
-from .tally import Tally
+from .tally import Tally, digest
 from .whole import whole
 
 VERSION = 1
+MAGIC = b"MFLS"
 REPORT = "report"
 """The column of a table of reports: bytes, as on the wire."""
 
@@ -142,6 +143,26 @@ class Survey:
             raise ValueError(str(error)) from None
         return survey
 
+    @property
+    def digest(self) -> str:
+        """What tells this survey from every other: names, categories in their order, protocols and budgets."""
+        return digest(json.dumps(self.to_spec(), sort_keys=True).encode()).hex()
+
+    def pack(self, tally: Tally) -> bytes:
+        """Return a tally as bytes that only this survey unpacks: a tally alone does not know what its numbers are called."""
+        return MAGIC + bytes.fromhex(self.digest) + tally.to_bytes()
+
+    def unpack(self, data: bytes) -> Tally:
+        """Return the tally that ``pack`` wrote; that of another survey is a ValueError."""
+        own = MAGIC + bytes.fromhex(self.digest)
+        if not isinstance(data, bytes) or data[: len(MAGIC)] != MAGIC:
+            raise ValueError(
+                f"data is not a tally of a survey: it starts with {_check.shown(data[:8] if isinstance(data, bytes) else data)}"
+            )
+        if data[: len(own)] != own:
+            raise ValueError("data is a tally of another survey: names, categories, their order, protocols or budgets differ")
+        return Tally.from_bytes(data[len(own) :])
+
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the survey as JSON, for clients and aggregators; a file is not overwritten unless ``force`` says so."""
         with whole(path, force) as file:
@@ -192,7 +213,7 @@ class Survey:
         return self._table(table, self.solution.randomize(self.encode(table), rng))
 
     def tally(self, reports: Any) -> Tally:
-        """Count reports: a table with a column "report", an array as ``survey.solution.randomize`` makes it, or an iterable of those."""
+        """Count reports: a list of bytes, a table with a column "report", an array from ``solution.randomize``, or an iterable of those."""
         return self.solution.tally(map(self._reports, self._batches(reports)))
 
     def estimate(self, reports: Any) -> Estimates:
@@ -233,6 +254,8 @@ class Survey:
             raise TypeError(
                 f"reports must be a table with a column {REPORT!r}, an array or an iterable of those, not {_check.shown(reports)}"
             )
+        if not single and isinstance(reports, list | tuple) and any(isinstance(each, bytes) for each in reports):
+            return [{REPORT: list(reports)}]  # as they came
         return [reports] if single else reports
 
     def _reports(self, batch: Any) -> NDArray[Any]:

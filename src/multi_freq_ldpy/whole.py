@@ -14,11 +14,7 @@ from . import _check
 def whole(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]]:
     """Open a file to write that has its name only when it is whole; one that exists is not overwritten unless ``force`` says so."""
     target, force = Path(os.fsdecode(path)), _check.flag("force", force)
-    if target.is_dir():
-        raise IsADirectoryError(f"{target} is a directory, not a file")
-    refuse_existing(target, force)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{target.parent} is no directory to write to")
+    refuse(target, force)
     descriptor, name = _unnamed(target)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -33,7 +29,7 @@ def whole(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]]:
         if force:
             os.replace(name, target)
         else:
-            refuse_existing(target, force)
+            refuse(target, force)
             os.rename(name, target)
     except BaseException:
         if name is not None:
@@ -42,10 +38,16 @@ def whole(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]]:
         raise
 
 
-def refuse_existing(path: Path, force: bool) -> None:
-    """Refuse a file that exists, unless ``force`` says otherwise."""
+def refuse(path: Path, force: bool) -> None:
+    """Refuse to write where nothing can be written, or where a file is, unless ``force`` says otherwise."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory, not a file")
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists: only force overwrites it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent} is no directory to write to")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission")
 
 
 def _unnamed(path: Path) -> tuple[int, str | None]:

@@ -66,7 +66,7 @@ def check_law(name: str, protocol: Mechanism) -> None:
         raise ValueError(f"name must be one of {', '.join(LAWS)}, not {name!r}")
     try:
         LAWS[name](protocol)
-    except (NotApplicable, LawBroken):
+    except (NotApplicable, LawBroken, MemoryError):
         raise
     except Exception as error:
         raise LawBroken(name, protocol, f"{type(error).__name__}: {error}") from error

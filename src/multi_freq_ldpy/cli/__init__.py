@@ -1,6 +1,8 @@
 """The command line: ``multi-freq-ldpy --help``."""
 
+import io
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
@@ -10,4 +12,11 @@ def main() -> None:
     except ImportError as error:
         print(f"the command line needs {error.name}, which is not installed: pip install 'multi-freq-ldpy[cli]'", file=sys.stderr)
         raise SystemExit(2) from None
-    app()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # bars and Greek letters on terminals that have none
+    try:
+        app()
+    finally:
+        with suppress(BrokenPipeError):
+            sys.stdout.flush()

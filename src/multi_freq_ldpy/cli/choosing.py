@@ -1,6 +1,5 @@
 """Commands for choosing a protocol."""
 
-import json
 from collections import Counter
 from functools import partial
 from pathlib import Path
@@ -10,18 +9,19 @@ import numpy as np
 import typer
 
 from .. import comparison, planning, plots, registry
-from ..labels import ordered
+from ..labels import is_missing, ordered
+from ..progress import Progress
 from ..protocol import budgets_of
-from ..whole import refuse_existing, whole
+from ..whole import whole
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, command, exemplary, show
+from .terminal import Force, Json, Seed, as_text, command, exemplary, show
 
 
 @command
 def protocols(
     k: Annotated[int, typer.Option(help="Number of values.")] = 100,
-    users: Annotated[int, typer.Option(help="Number of users.")] = 10_000,
+    users: Annotated[int, typer.Option(min=1, help="Number of users.")] = 10_000,
     as_json: Json = False,
 ) -> None:
     """List the protocols: budgets, length of a report, standard error of a rare value (ε = 1, or 2 and 1 over time)."""
@@ -32,7 +32,7 @@ def protocols(
         entries = (name, ", ".join(budgets_of(cls)), protocol.report_bytes, float(np.sqrt(protocol.variance(users))), about)
         for column, entry in zip(columns.values(), entries, strict=True):
             column.append(entry)
-    print(json.dumps(columns)) if as_json else show(columns)
+    print(as_text(columns)) if as_json else show(columns)
 
 
 @command
@@ -47,7 +47,7 @@ def recommend(
 ) -> None:
     """Rank the protocols by their error."""
     columns = planning.recommend(k, _budget(epsilon, eps_perm, eps_1), users, max_bytes)._columns()
-    print(json.dumps(columns)) if as_json else show(columns)
+    print(as_text(columns)) if as_json else show(columns)
 
 
 def _budget(epsilon: float | None, eps_perm: float | None, eps_1: float | None) -> Any:
@@ -75,15 +75,14 @@ def compare(
     force: Force = False,
 ) -> None:
     """Compare protocols on the values of a file, which is looked at: their number and frequencies are taken from it."""
+    if solution not in registry.SOLUTIONS:
+        raise ValueError(f"--solution must be one of {', '.join(registry.SOLUTIONS)}, not {solution!r}")
     budgets = _budgets(epsilon, eps_perm, eps_1)
-    names = protocol or [name for name, cls in registry.PROTOCOLS.items() if len(budgets_of(cls)) in {np.size(each) for each in budgets}]
+    names = protocol or [name for name in registry.PROTOCOLS if _suits(name, budgets, solution if len(column) > 1 else None)]
     for name in names:
         if name not in registry.PROTOCOLS:
             raise ValueError(f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}")
-    if solution not in registry.SOLUTIONS:
-        raise ValueError(f"--solution must be one of {', '.join(registry.SOLUTIONS)}, not {solution!r}")
-    for path in filter(None, (png, html)):
-        refuse_existing(path, force)
+    files.outputs(force, png, html, inputs=[data])
     held = _counted(data, column)
     single, sizes = len(held) == 1, tuple(len(each) for each in held)
     factories: dict[str, Any] = {
@@ -98,7 +97,7 @@ def compare(
         with whole(html, force) as file:
             file.write(found.report(f"{', '.join(column)} of {data.name}, {users:,} users").encode())
     if as_json:
-        print(json.dumps([_cell(cell, metric) for cell in found]))
+        print(as_text([_cell(cell, metric) for cell in found]))
     else:
         print(found)
         print("least error:", ", ".join(f"{name} at {budget}" for budget, name in found.best().items()))
@@ -112,6 +111,17 @@ def _budgets(epsilon: list[float] | None, eps_perm: list[float] | None, eps_1: l
     return [*(epsilon or ([] if first else [0.5, 1.0, 2.0, 4.0])), *zip(first, second, strict=True)]
 
 
+def _suits(name: str, budgets: list[Any], solution: str | None) -> bool:
+    """Tell whether a protocol takes some of the budgets, and the solution that protocol."""
+    cls = registry.PROTOCOLS[name]
+    if len(budgets_of(cls)) not in {np.size(each) for each in budgets}:
+        return False
+    try:
+        return solution is None or bool(registry.SOLUTIONS[solution].of([exemplary(cls, 4)]))
+    except TypeError:
+        return False
+
+
 def _cell(cell: comparison.Cell, metric: str) -> dict[str, Any]:
     pair = {"eps_perm": cell.budget[0]} if isinstance(cell.budget, tuple) else {}
     return {"protocol": cell.protocol, "epsilon": cell.epsilon, **pair, metric: cell.error, "theory": cell.theory}
@@ -119,11 +129,16 @@ def _cell(cell: comparison.Cell, metric: str) -> dict[str, Any]:
 
 def _counted(data: Path, columns: list[str]) -> list[Any]:
     """Return how often each value of each column occurs; missing values are left out, records with one too."""
+    if len(set(columns)) != len(columns):
+        raise ValueError(f"--column must name different columns, not {', '.join(columns)}")
     counters = [Counter[Any]() for _ in columns]
     for table in files.tables(data, columns):
-        rows = [row for row in zip(*table.values(), strict=True) if None not in row]
+        rows = [row for row in zip(*table.values(), strict=True) if not any(map(is_missing, row))]
         for counter, entries in zip(counters, zip(*rows, strict=True), strict=False):
-            counter.update(entries)
+            try:
+                counter.update(entries)
+            except TypeError as error:
+                raise BadFile(f"{data}: {error}") from None
     for name, counter in zip(columns, counters, strict=True):
         if len(counter) < 2:
             raise BadFile(f"{data}: column {name!r} has {len(counter)} values, which leaves nothing to estimate")
@@ -131,24 +146,26 @@ def _counted(data: Path, columns: list[str]) -> list[Any]:
 
 
 @command
-def bench(users: Annotated[int, typer.Option(help="Users a measurement.")] = 300_000, as_json: Json = False) -> None:
+def bench(users: Annotated[int, typer.Option(min=1, help="Users a measurement.")] = 300_000, as_json: Json = False) -> None:
     """Measure this machine: nanoseconds a user, of all threads, to randomize and to count (k = 100)."""
     from time import perf_counter
 
     columns: dict[str, list[Any]] = {"protocol": [], "randomize": [], "count": []}
     values = np.arange(users) % 100
-    for name, cls in registry.PROTOCOLS.items():
-        protocol = exemplary(cls, 100)
-        reports = protocol.randomize(values)
-        protocol.tally(reports)
-        times = []
-        for work in (partial(protocol.randomize, values), partial(protocol.tally, reports)):
-            rounds = []
-            for _ in range(3):
-                started = perf_counter()
-                work()
-                rounds.append(perf_counter() - started)
-            times.append(min(rounds) / users * 1e9)
-        for column, entry in zip(columns.values(), (name, *times), strict=True):
-            column.append(entry)
-    print(json.dumps(columns)) if as_json else show(columns)
+    with Progress("bench", len(registry.PROTOCOLS)) as progress:
+        for name, cls in registry.PROTOCOLS.items():
+            protocol = exemplary(cls, 100)
+            reports = protocol.randomize(values)
+            protocol.tally(reports)
+            times = []
+            for work in (partial(protocol.randomize, values), partial(protocol.tally, reports)):
+                rounds = []
+                for _ in range(3):
+                    started = perf_counter()
+                    work()
+                    rounds.append(perf_counter() - started)
+                times.append(min(rounds) / users * 1e9)
+            for column, entry in zip(columns.values(), (name, *times), strict=True):
+                column.append(entry)
+            progress.step(name)
+    print(as_text(columns)) if as_json else show(columns)

@@ -1,43 +1,47 @@
 """Commands for collecting: from a table to reports, to a tally, to estimates."""
 
-import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from csv import writer
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
-from .. import _check, datasets, plots, registry
+from .. import _check, datasets, plots, registry, wire
+from ..longitudinal.panel import Panel
 from ..progress import Progress
 from ..protocols.adaptive import best
+from ..protocols.histogram import SHE
 from ..randomness import Stream
-from ..survey import Survey
-from ..tally import MAGIC, Tally
-from ..whole import refuse_existing, whole
+from ..solutions.smp import SMP
+from ..solutions.spl import SPL
+from ..survey import MAGIC, Survey
+from ..tally import MAGIC as PLAIN
+from ..tally import Tally
+from ..whole import whole
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, SurveyFile, command, exemplary, out, say, show_estimates
+from .terminal import Force, Json, Seed, SurveyFile, as_text, command, exemplary, out, say, show_estimates
 
 
 @command
 def demo(
-    users: Annotated[int, typer.Option(help="How many people to simulate.")] = 20_000, seed: Seed = None, as_json: Json = False
+    users: Annotated[int, typer.Option(min=1, help="How many people to simulate.")] = 20_000, seed: Seed = None, as_json: Json = False
 ) -> None:
     """Ask simulated people three questions and estimate the answers."""
     people = datasets.population(users, seed)
     survey = Survey({name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0)
     found = survey.estimate(survey.randomize(people, seed))
     if as_json:
-        print(json.dumps(found.to_frame("dict")))
+        print(as_text(found.to_frame("dict")))
         return
     out.print(
-        f"{users:,} people who do not exist answer three questions. Each sends {survey.solution.report_bytes} bytes, from which nobody"
+        f"{users:,} people who do not exist answer three questions. Each sends {survey.solution.report_bytes} bytes, which are at most"
     )
-    out.print(f"can tell their answers: any two are told apart by a factor of e^{survey.privacy.report:g} at most.\n")
+    out.print(f"e^{survey.privacy.report:g} times likelier for one set of answers than for any other.\n")
     show_estimates(found)
 
 
@@ -52,7 +56,10 @@ def randomize(
 ) -> None:
     """Randomize the rows of a file, as their users' devices would."""
     shared, stream = _survey(survey), Stream(seed) if seed is not None else None
-    many = files.write_reports(output, _randomized(shared, data, stream), force)
+    if shared.longitudinal:
+        raise BadFile(f"{survey} asks again and again, with two budgets: devices that remember report, not a table of answers")
+    files.outputs(force, output, inputs=[survey, data])
+    many = files.write_reports(output, _randomized(shared, data, stream), shared, force)
     size = shared.solution.report_bytes
     say(f"{many:,} reports of {size} bytes in {output}", {"reports": many, "report_bytes": size, "output": str(output)}, as_json)
 
@@ -60,7 +67,7 @@ def randomize(
 def _randomized(survey: Survey, data: Path, stream: Any) -> Iterator[list[bytes]]:
     done = 0
     for table in files.tables(data, list(survey.attributes)):
-        typed = survey.typed(table) if data.suffix != ".parquet" else table
+        typed = table if files.is_parquet(data) else survey.typed(table)
         try:
             reports = survey.randomize(typed, stream)
         except ValueError as error:
@@ -71,7 +78,7 @@ def _randomized(survey: Survey, data: Path, stream: Any) -> Iterator[list[bytes]
 
 def _shifted(message: str, done: int) -> str:
     """Return a message about a row of a part, counted from the first row of the file."""
-    return re.sub(r", row (\d+)", lambda found: f", row {int(found[1]) + done}", message, count=1)
+    return re.sub(r"(, row |reports\[)(\d+)", lambda found: f"{found[1]}{int(found[2]) + done}", message, count=1)
 
 
 def _survey(path: Path) -> Survey:
@@ -88,9 +95,11 @@ def tally(
     force: Force = False,
 ) -> None:
     """Count reports; tallies of other users are added up."""
-    counted = _tallied(_survey(survey), reports)
+    shared = _survey(survey)
+    files.outputs(force, output, inputs=[survey, *reports])
+    counted = _tallied(shared, reports)
     with whole(output, force) as file:
-        file.write(counted.to_bytes())
+        file.write(shared.pack(counted))
     say(f"{counted.users:,} reports counted in {output}", {"reports": counted.users, "output": str(output)}, as_json)
 
 
@@ -98,15 +107,24 @@ def _tallied(survey: Survey, paths: list[Path]) -> Tally:
     total = survey.tally({"report": []})
     for path in paths:
         files.readable(path)
-        with open(path, "rb") as file:
-            start = file.read(len(MAGIC))
+        start, done = b"", total.users
+        if path.is_file():
+            with open(path, "rb") as file:
+                start = file.read(len(MAGIC))
         try:
-            counted = Tally.from_bytes(path.read_bytes()) if start == MAGIC else survey.tally(files.read_reports(path))
-            total = total + counted
+            if start == MAGIC:
+                total = total + survey.unpack(path.read_bytes())
+            elif start == PLAIN:
+                total = total + Tally.from_bytes(path.read_bytes())
+            else:
+                for table in files.read_reports(path, survey):
+                    total = total + survey.tally(table)
         except BadFile:
             raise
         except (ValueError, TypeError) as error:
-            raise BadFile(f"{path}: {error}") from None
+            raise BadFile(f"{path}: {_shifted(str(error), total.users - done)}") from None
+    if not total.users:
+        raise BadFile(f"{', '.join(map(str, paths))}: there are no reports")
     return total
 
 
@@ -123,8 +141,9 @@ def estimate(
     """Estimate how frequent each category is."""
     if method not in ("raw", "norm", "norm_sub"):
         raise ValueError(f"--method must be raw, norm or norm_sub, not {method!r}")
-    for path in filter(None, (csv, plot)):
-        refuse_existing(path, force)
+    files.outputs(force, csv, plot, inputs=[survey, *reports])
+    if plot and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--plot must end in .png, .svg or .pdf, not in {plot.suffix!r}")
     shared = _survey(survey)
     raw = shared.estimate(_tallied(shared, reports))
     found = raw if method == "raw" else getattr(raw, method)()
@@ -136,25 +155,26 @@ def estimate(
             file.write(text.getvalue().encode())
     if plot:
         with whole(plot, force) as file:
-            plots.saved(found.plot(), file, plot.suffix.lstrip(".") or "png")
-    print(json.dumps(columns)) if as_json else show_estimates(found)
+            plots.saved(found.plot(), file, plot.suffix.lower().lstrip("."))
+    print(as_text(columns)) if as_json else show_estimates(found)
 
 
 @command
 def warm(as_json: Json = False) -> None:
     """Compile all kernels ahead, so that nothing has to wait for it later."""
-    every: list[Any] = [exemplary(cls, 100) for cls in registry.PROTOCOLS.values()]
-    every += [cls(best, [3, 100], 2.0) for cls in registry.SOLUTIONS.values()]
+    names, classes = [*registry.PROTOCOLS, *registry.SOLUTIONS], list(registry.PROTOCOLS.values())
+    every: list[Any] = [exemplary(cls, k) for cls in classes for k in (3, 100, 1000, 70_000) if k < 70_000 or cls is not SHE]
+    every += [cls(best, [3, 300], 2.0) for cls in registry.SOLUTIONS.values()]
+    every += [cls.of([exemplary(each, 5), exemplary(each, 300)]) for cls in (SPL, SMP) for each in classes]
     with Progress("compiling", len(every)) as progress:
         for subject in every:
-            reports = subject.randomize([0] * 10 if len(subject.parts) == 1 else [[0, 0]] * 10)
+            held = [0] * 10 if len(subject.parts) == 1 else [[0, 0]] * 10
+            reports = wire.decode(subject, wire.encode(subject, subject.randomize(held)))
             subject.tally(reports)
-            subject.simulate(
-                np.eye(1, 100, dtype=int)[0] * 10 if len(subject.parts) == 1 else [np.eye(1, k, dtype=int)[0] for k in subject.ks]
-            )
+            Panel(subject, 10).tally(held)
+            subject.simulate([10] + [0] * (subject.k - 1) if len(subject.parts) == 1 else [[10] + [0] * (k - 1) for k in subject.ks])
             progress.step(type(subject).__name__)
-    ready = [type(each).__name__ for each in every]
-    say(f"{len(every)} protocols and solutions are ready", {"ready": ready}, as_json)
+    say(f"{len(names)} protocols and solutions are ready", {"ready": names}, as_json)
 
 
 @command
@@ -166,10 +186,17 @@ def check(
 
     files.readable(spec)
     content = _check.parsed(str(spec), spec.read_bytes())
-    survey = isinstance(content, dict) and "attributes" in content
-    subject = Survey.from_spec(content).solution if survey else registry.from_spec(content)
     try:
-        checks.check_protocol(subject)
+        survey = isinstance(content, dict) and "attributes" in content
+        subject = Survey.from_spec(content).solution if survey else registry.from_spec(content)
+    except (ValueError, TypeError) as error:
+        raise BadFile(f"{spec}: {error}") from None
+    try:
+        with Progress("check", len(checks.LAWS)) as progress:
+            for law in checks.LAWS:
+                with suppress(checks.NotApplicable):
+                    checks.check_law(law, subject)
+                progress.step(law)
     except AssertionError as error:
         say(f"a law does not hold: {error}", {"holds": False, "subject": repr(subject), "why": str(error)}, as_json)
         raise typer.Exit(1) from None

@@ -9,11 +9,14 @@ from typing import IO, Any
 from .. import _check
 from ..frames import missing
 from ..progress import Progress
-from ..survey import REPORT
-from ..whole import whole
+from ..survey import REPORT, Survey
+from ..whole import refuse, whole
 
 ROWS = 2**15
 """Rows read at a time."""
+
+SURVEY = "survey"
+"""Where a Parquet file of reports says which survey they are of."""
 
 csv.field_size_limit(2**20)
 
@@ -26,7 +29,12 @@ def tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[st
     """Yield the rows of a CSV or Parquet file, some at a time, as dicts of lists; fields of a CSV are text, and None where empty."""
     readable(path)
     with Progress(f"reading {path.name}", path.stat().st_size) as progress:
-        yield from (_parquet if path.suffix == ".parquet" else _csv)(path, columns, progress)
+        yield from (_parquet if is_parquet(path) else _csv)(path, columns, progress)
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell by its name whether a file is Parquet."""
+    return path.suffix.lower() == ".parquet"
 
 
 def readable(path: Path) -> None:
@@ -37,8 +45,19 @@ def readable(path: Path) -> None:
         raise BadFile(f"{path} does not exist")
     if not os.access(path, os.R_OK):
         raise BadFile(f"{path} cannot be read: no permission")
-    if path.stat().st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         raise BadFile(f"{path} is empty")
+
+
+def outputs(force: bool, *given: Path | None, inputs: Sequence[Path] = ()) -> None:
+    """Refuse files that cannot be written, before any of them is: all of them or none."""
+    paths = [path for path in given if path is not None]
+    for i, path in enumerate(paths):
+        refuse(path, force)
+        if path.resolve() in [other.resolve() for other in paths[:i]]:
+            raise BadFile(f"{path} cannot be two files at once")
+        if path.resolve() in [other.resolve() for other in inputs]:
+            raise BadFile(f"{path} is read as well: give the result another name")
 
 
 def _chosen(path: Path, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
@@ -57,11 +76,13 @@ def _csv(path: Path, columns: Sequence[str] | None, progress: Progress) -> Itera
         text = _Text(raw, path)
         rows = csv.reader(text, strict=True)
         try:
-            names = next(rows)
+            names = next(row for row in rows if row)
             chosen = _chosen(path, names, columns)
             places = [names.index(name) for name in chosen]
             part: list[list[Any]] = [[] for _ in chosen]
             for row in rows:
+                if not row:
+                    continue  # a blank line
                 if len(row) != len(names):
                     raise BadFile(f"{path}, line {rows.line_num}: {len(row)} fields where the header has {len(names)}")
                 for column, place in zip(part, places, strict=True):
@@ -79,7 +100,7 @@ def _csv(path: Path, columns: Sequence[str] | None, progress: Progress) -> Itera
 
 
 class _Text:
-    """The lines of a file in UTF-8; blank ones are passed over."""
+    """The lines of a file in UTF-8."""
 
     def __init__(self, raw: IO[bytes], path: Path) -> None:
         self.raw, self.path, self.number = raw, path, 0
@@ -88,17 +109,17 @@ class _Text:
         return self
 
     def __next__(self) -> str:
-        while line := self.raw.readline(2**24):
-            self.number += 1
-            try:
-                text = line.decode("utf-8-sig" if self.number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                raise BadFile(f"{self.path}, line {self.number} is not UTF-8") from None
-            if "\0" in text:
-                raise BadFile(f"{self.path}, line {self.number} is not text")
-            if text.strip("\r\n"):
-                return text
-        raise StopIteration
+        line = self.raw.readline(2**24)
+        if not line:
+            raise StopIteration
+        self.number += 1
+        try:
+            text = line.decode("utf-8-sig" if self.number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            raise BadFile(f"{self.path}, line {self.number} is not UTF-8") from None
+        if "\0" in text:
+            raise BadFile(f"{self.path}, line {self.number} is not text")
+        return text
 
 
 def _parquet(path: Path, columns: Sequence[str] | None, progress: Progress) -> Iterator[dict[str, list[Any]]]:
@@ -106,13 +127,13 @@ def _parquet(path: Path, columns: Sequence[str] | None, progress: Progress) -> I
     import pyarrow as pa
 
     try:
-        file = arrow.ParquetFile(path)
+        file = arrow.ParquetFile(path, buffer_size=2**20, pre_buffer=False)  # else it holds a row group, which may be all of it
         chosen = _chosen(path, file.schema_arrow.names, columns)
         for batch in file.iter_batches(ROWS, columns=chosen):
             yield batch.to_pydict()
             progress.step("", round(progress.total * batch.num_rows / max(1, file.metadata.num_rows)))
-    except pa.ArrowException as error:
-        raise BadFile(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
+    except (pa.ArrowException, OSError, ArithmeticError) as error:
+        raise BadFile(f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}") from None
 
 
 def _arrow() -> Any:
@@ -123,13 +144,13 @@ def _arrow() -> Any:
     return pyarrow.parquet
 
 
-def write_reports(path: Path, batches: Iterable[list[bytes]], force: bool) -> int:
-    """Write reports to a Parquet file (bytes) or a CSV file (hexadecimal), some at a time, and return how many."""
-    if path.suffix not in (".parquet", ".csv"):
+def write_reports(path: Path, batches: Iterable[list[bytes]], survey: Survey, force: bool) -> int:
+    """Write reports to a Parquet file (bytes, and which survey they are of) or a CSV file (hexadecimal), and return how many."""
+    if not is_parquet(path) and path.suffix.lower() != ".csv":
         raise BadFile(f"{path} must end in .parquet or .csv")
     many = 0
     with whole(path, force) as file:
-        if path.suffix == ".csv":
+        if not is_parquet(path):
             file.write(f"{REPORT}\n".encode())
             for batch in batches:
                 file.write("".join(f"{report.hex()}\n" for report in batch).encode())
@@ -137,18 +158,22 @@ def write_reports(path: Path, batches: Iterable[list[bytes]], force: bool) -> in
         else:
             import pyarrow as pa
 
-            schema = pa.schema([(REPORT, pa.binary())])
+            schema = pa.schema([(REPORT, pa.binary())], {SURVEY: survey.digest})
             with _arrow().ParquetWriter(file, schema) as writer:
                 for batch in batches:
                     writer.write_table(pa.table({REPORT: batch}, schema))
                     many += len(batch)
+        if not many:
+            raise BadFile("there are no rows to randomize")
     return many
 
 
-def read_reports(path: Path) -> Iterator[dict[str, list[Any]]]:
-    """Yield tables of reports as ``write_reports`` wrote them."""
+def read_reports(path: Path, survey: Survey) -> Iterator[dict[str, list[Any]]]:
+    """Yield tables of reports as ``write_reports`` wrote them; those of another survey are refused where the file says so."""
     for i, table in enumerate(tables(path, [REPORT])):
-        if path.suffix == ".parquet":
+        if is_parquet(path):
+            if not i and _arrow().read_schema(path).metadata.get(SURVEY.encode(), survey.digest.encode()) != survey.digest.encode():
+                raise BadFile(f"{path} has reports of another survey: names, categories, their order, protocols or budgets differ")
             yield table
         else:
             try:

@@ -1,9 +1,11 @@
 """What the commands share: the application, options, errors in one sentence, tables on a terminal."""
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(width=None if sys.stdout.isatty() else 140)
+out = Console(width=None if sys.stdout.isatty() else 140, markup=False, emoji=False, highlight=False)
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
@@ -36,13 +38,21 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def run(*arguments: Any, **options: Any) -> None:
         try:
             function(*arguments, **options)
-        except (ValueError, TypeError, OSError, ImportError, KeyError) as error:
-            said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
-            print(f"error: {' '.join(said.split())}", file=sys.stderr)
-            raise typer.Exit(2) from None
+        except BrokenPipeError:  # whoever read the output has seen enough
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+        except MemoryError:
+            fail("that needs more memory than there is")
+        except (ValueError, TypeError, OSError, ImportError, KeyError, ArithmeticError) as error:
+            fail(f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error))
 
     app.command()(run)
     return run
+
+
+def fail(why: str) -> None:
+    """End with one sentence and exit code 2."""
+    print(f"error: {' '.join(why.split())}", file=sys.stderr)
+    raise typer.Exit(2) from None
 
 
 def exemplary(cls: type[Protocol], k: int) -> Any:
@@ -52,7 +62,20 @@ def exemplary(cls: type[Protocol], k: int) -> Any:
 
 def say(sentence: str, content: dict[str, Any], as_json: bool) -> None:
     """Print a sentence, or what it says as JSON."""
-    print(json.dumps(content) if as_json else sentence)
+    print(as_text(content) if as_json else sentence)
+
+
+def as_text(content: Any) -> str:
+    """Return JSON; what is no number is null."""
+    return json.dumps(_finite(content), allow_nan=False)
+
+
+def _finite(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _finite(each) for name, each in content.items()}
+    if isinstance(content, list | tuple):
+        return [_finite(each) for each in content]
+    return None if isinstance(content, float) and not isfinite(content) else content
 
 
 def show(columns: dict[str, list[Any]], title: str | None = None) -> None:

@@ -82,7 +82,7 @@ class GRR(Symbols, OneShot):
     """Generalized randomized response: a report is a value, the user's own or one of the others.
 
     p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1). The smallest report and the least work; choose it for small domains, k < 3e^ε + 2, where
-    it also has the least variance.
+    it has less variance than OUE.
 
     Kairouz, Bonawitz and Ramage, "Discrete distribution estimation under local privacy", ICML 2016.
 
