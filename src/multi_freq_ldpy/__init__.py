@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from . import datasets, exact, registry, wire
+from .auditing import Audit, audit
 from .channel import Channel
 from .comparison import Comparison, compare
 from .estimate import Difference, Estimate
@@ -13,6 +14,7 @@ from .longitudinal.dbitflip import DBitFlipPM
 from .longitudinal.ledger import LimitReached
 from .longitudinal.panel import Panel, over_rounds
 from .planning import epsilon_for, recommend, sample_size
+from .poisoning import Influence, influence
 from .privacy import Privacy
 from .protocol import Protocol
 from .protocols.adaptive import best
@@ -27,6 +29,7 @@ from .solutions.smp import SMP
 from .solutions.spl import SPL
 from .survey import Survey
 from .tally import Tally
+from .worst_case import exact_epsilon
 
 if TYPE_CHECKING:
     from . import checks
@@ -52,6 +55,7 @@ __all__ = [
     "SS",
     "SUE",
     "THE",
+    "Audit",
     "Channel",
     "Client",
     "Comparison",
@@ -59,6 +63,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "Estimates",
+    "Influence",
     "LimitReached",
     "Panel",
     "Privacy",
@@ -67,12 +72,15 @@ __all__ = [
     "Stream",
     "Survey",
     "Tally",
+    "audit",
     "best",
     "checks",
     "compare",
     "datasets",
     "epsilon_for",
     "exact",
+    "exact_epsilon",
+    "influence",
     "over_rounds",
     "recommend",
     "registry",

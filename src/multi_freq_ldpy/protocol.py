@@ -101,6 +101,12 @@ class Protocol(Mechanism):
         exact: Channel = getattr(self, "moments", self.channel)
         return exact.averaged()
 
+    def _most(self, values: int) -> int:
+        """Return the most that one report contributes to so many values together, for the values that suit it best."""
+        law = self.law(0)
+        every = np.sort(self.contributions(np.frombuffer(b"".join(law), self.report_dtype, count=len(law))), axis=1)
+        return int(every[:, -values:].sum(axis=1, dtype=np.int64).max())
+
     def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
         """Return the counts of the reports that ``_randomize`` would write; a kernel need not keep them."""
         out = np.empty(len(values), self.report_dtype)

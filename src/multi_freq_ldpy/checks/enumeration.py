@@ -2,11 +2,10 @@
 
 from fractions import Fraction
 from math import inf
-from typing import Any
 
 import numpy as np
 
-from .. import exact, wire
+from .. import exact, wire, worst_case
 from ..mechanism import Mechanism
 from .tools import cell, holds, laws_of, protocols, sizes
 
@@ -67,22 +66,13 @@ def lifetime(subject: Mechanism) -> None:
 
 def said_ratio(subject: Mechanism, *claims: tuple[Fraction | None, float]) -> Fraction:
     """Return the largest ratio over all inputs, if it is as claimed: for any two inputs, and for two that differ in one attribute."""
-    laws = laws_of(subject)
-    holds([law.keys() == laws[0].keys() for law in laws], "some report is possible for one input and not for another")
-    ratios = largest_ratios([list(law.values()) for law in laws], sizes(subject))
+    _ = laws_of(subject)  # which may be too many
+    worst = worst_case.losses(subject)
     names = ("", " between inputs that differ in one attribute")
-    for name, found, (fraction, loss) in zip(names, ratios, claims, strict=True):
-        holds(fraction is None or fraction == found, f"the ratio{name} is {float(found)!r}")
-        holds(loss == exact.log(found), f"the loss{name} is {exact.log(found)!r}, not {loss!r}")
-    return ratios[0]
-
-
-def largest_ratios(likelihoods: Any, ks: tuple[int, ...]) -> tuple[Fraction, Fraction]:
-    """Return the largest ratio of likelihoods of a report between any two records, and between two that differ in one attribute.
-
-    ``likelihoods`` has a row a record, the last attribute changing fastest, and a column a report.
-    """
-    table = np.array(likelihoods, object)
-    every = (table.max(axis=0) / table.min(axis=0)).max()
-    cube = table.reshape(*ks, -1)
-    return every, max((cube.max(axis=j) / cube.min(axis=j)).max() for j in range(len(ks)))
+    for name, found, (fraction, loss) in zip(names, worst, claims, strict=True):
+        if found.ratio is None:
+            raise AssertionError(f"some report is possible for one input and not for another{name}: {found!r}")
+        holds(fraction is None or fraction == found.ratio, f"the ratio{name} is {float(found.ratio)!r}: {found!r}")
+        holds(loss == found, f"the loss{name} is {float(found)!r}, not {loss!r}: {found!r}")
+    assert worst[0].ratio is not None
+    return worst[0].ratio

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import registry
+from .. import registry, worst_case
 from ..mechanism import Mechanism
 from ..protocol import Protocol
+from ..worst_case import sizes as sizes
 
 Z = 6.0
 """Standard deviations beyond which a statistical law rejects: a right protocol fails one with probability 2·10⁻⁹."""
@@ -43,11 +44,6 @@ def protocols(subject: Mechanism) -> tuple[Protocol, ...]:
     """Return the protocol of each attribute."""
     found: tuple[Protocol, ...] = (subject,) if isinstance(subject, Protocol) else subject.protocols  # type: ignore[attr-defined]
     return found
-
-
-def sizes(subject: Mechanism) -> tuple[int, ...]:
-    """Return the domain size of each attribute."""
-    return tuple(each.k for each in protocols(subject))
 
 
 def cell(protocol: Protocol, value: int) -> int:
@@ -88,14 +84,10 @@ def remade(subject: Mechanism, **changed: Any) -> Any:
 
 def laws_of(subject: Any) -> list[dict[bytes, Fraction]]:
     """Return the law of every input, the last attribute changing fastest, where that can be gone through."""
-    every = inputs(subject, list(np.ndindex(sizes(subject))) if prod(sizes(subject)) <= ENUMERATED else [[0] * len(subject.parts)])
     try:
-        found = [subject.law(every[0])]
+        return worst_case.laws_of(subject, ENUMERATED)
     except ValueError as error:
         raise NotApplicable(str(error)) from None
-    if len(found[0]) * prod(sizes(subject)) > ENUMERATED:
-        raise NotApplicable(f"{len(found[0])} reports are too many to go through for all inputs")
-    return found + [subject.law(each) for each in every[1:]]
 
 
 def many(subject: Mechanism) -> int:

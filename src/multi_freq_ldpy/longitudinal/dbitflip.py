@@ -168,6 +168,9 @@ class DBitFlipPM(Memoized):
     def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         out[:] = permanent
 
+    def _most(self, values: int) -> int:
+        return min(values, self.d_bits)
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         from ..kernels import bits
 

@@ -45,6 +45,9 @@ class Symbols(Exact):
         """About how many machine words counting a report looks at."""
         return 1
 
+    def _most(self, values: int) -> int:
+        return 1
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return reports >= self.k
 

@@ -157,6 +157,9 @@ class Hashing(Exact):
         seed, symbol = (np.empty(hashing.SOME, self.report_dtype[name]) for name in ("seed", "symbol"))
         return readonly(reports).view(np.uint8).reshape(len(reports), self.report_bytes), seed, symbol
 
+    def _most(self, values: int) -> int:
+        return min(values, self.k, -(-self.prime // self.g))
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         from ..kernels import hashing
 

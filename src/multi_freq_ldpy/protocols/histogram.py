@@ -116,6 +116,9 @@ class SHE(OneShot):
 
         noise.randomize(source.key, source.start(len(values), 1), values, np.uint64(self.weight), out)
 
+    def _most(self, values: int) -> int:
+        return values * LARGEST
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray((reports < -LARGEST).any(axis=1))
 

@@ -92,6 +92,9 @@ class SS(PackedBits, OneShot):
         subsets.draw_and_count(*self._arguments(values, source), rows, counts)
         return counts[: self.k]
 
+    def _most(self, values: int) -> int:
+        return min(values, self.omega)
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(super()._refused(reports) | (ones(reports) != self.omega))
 

@@ -25,6 +25,9 @@ class Unary(PackedBits):
         p, q = self.moments.p, self.moments.q
         return Fraction(p * (1 - q) / (q * (1 - p)))
 
+    def _most(self, values: int) -> int:
+        return values
+
     def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
         generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
         return np.asarray(generator.binomial(counts, p) + generator.binomial(nobody + counts.sum() - counts, q))

@@ -1,0 +1,302 @@
+"""Measuring privacy: a lower bound of ε from reports as they are sent, whoever wrote what sends them."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import inf, log
+from typing import Any
+
+import numpy as np
+
+from . import _check, evidence, wire, worst_case
+from .evidence import Scores
+from .longitudinal.panel import Panel
+from .mechanism import BATCH, Mechanism
+from .protocol import Protocol
+from .randomness import Rng, as_stream
+
+LISTED = 2**16
+"""Pairs of a report and an input up to which events are chosen by the law."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A lower bound of ε that was measured, and what it rests on.
+
+    ``event`` happened ``seen[0]`` times in ``of[0]`` samples of the first of ``inputs``, and ``seen[1]`` times in ``of[1]`` of the second.
+    With probability ``confidence`` or more, whatever was audited has a loss of ``epsilon`` at least between the two. ``tests`` is how
+    many events were tested, for which the bound is corrected.
+    """
+
+    epsilon: float
+    confidence: float
+    inputs: tuple[Any, Any]
+    event: str
+    seen: tuple[int, int]
+    of: tuple[int, int]
+    tests: int
+
+    def __float__(self) -> float:
+        return self.epsilon
+
+    def __repr__(self) -> str:
+        often = " and ".join(f"{s:,} of {n:,} times for {_check.shown(x)}" for s, n, x in zip(self.seen, self.of, self.inputs, strict=True))
+        best = f", the best of {self.tests} tests" if self.tests > 1 else ""
+        return f"ε ≥ {self.epsilon:.4f} (confidence {100 * self.confidence:g} %): {self.event}, {often}{best}"
+
+
+def audit(
+    target: Any,
+    n: int = 10**6,
+    confidence: float = 0.99,
+    *,
+    inputs: tuple[Any, Any] | None = None,
+    statistic: Callable[[Any], float] | None = None,
+    rounds: int = 1,
+    rng: Rng = None,
+) -> Audit:
+    """Return a lower bound of the privacy loss of a target, from n reports, half of them about each of two inputs.
+
+    A *protocol or solution* is audited by its reports as bytes on the wire. The event is that the likelihood ratio of a report, from the
+    exact law, is large; it is chosen before anything is drawn. ``inputs`` are the two that the law says are told apart best, unless given.
+    Where the law is too large to list, the statistic is how many attributes the report supports for the first input less the second.
+
+    A *callable*, written by anyone, gets an input and returns bytes or a report of any kind. ``inputs`` must be given. A number
+    ``statistic(report)`` is large when the report speaks for the first input, or small; without it, what tells the two apart is learnt. In
+    both cases the event is chosen on one half of the sample and tested on the other.
+
+    With ``rounds`` above 1 a sample is a sequence of so many reports of one user about an unchanged value: of a new user's memory for
+    protocols and solutions, and for a callable ``target()`` must return a new client, itself a callable. The attacks are averaging and
+    taking the most frequent report; bounds are about the whole sequence. For many users or rounds give a smaller n, which counts users.
+
+    Bounds are Clopper–Pearson limits, corrected for the number of events tested. ``rng`` is for protocols and solutions.
+
+    >>> from multi_freq_ldpy import GRR
+    >>> found = audit(GRR(10, epsilon=1.0), n=200_000, rng=1)
+    >>> 0.9 < found.epsilon <= 1.0
+    True
+    """
+    half = _check.Integer(20, 2**40)("n", n) // 2
+    risk = 1 - _check.probability("confidence", confidence, 0.5, 1 - 1e-12)
+    times = _check.Integer(1, 2**20)("rounds", rounds)
+    if statistic is not None and not callable(statistic):
+        raise TypeError(f"statistic must be a callable, not {_check.shown(statistic)}")
+    if not isinstance(target, Mechanism) and not callable(target):
+        raise TypeError(f"target must be a protocol, a solution or a callable, not {_check.shown(target)}")
+    if inputs is not None and (not isinstance(inputs, list | tuple) or len(inputs) != 2):
+        raise ValueError(f"inputs must be a pair, not {_check.shown(inputs)}")
+    if isinstance(target, Mechanism):
+        pair, listed = _pair(target, inputs)
+        if times == 1 and statistic is None and listed:
+            return _by_law(target, pair, half, risk, rng)
+        samples = _Reports(target, pair, listed, half, times, rng)
+        scores = [samples.scored(each) for each in ([statistic] if statistic else samples.attacks)]
+        names = ["the statistic"] if statistic else samples.names
+    else:
+        if inputs is None:
+            raise ValueError("inputs must be given for a callable: the two that are to be told apart")
+        pair = inputs[0], inputs[1]
+        scores, names = _of_callable(target, pair, half, times, statistic)
+    return _tested(pair, scores, names, risk)
+
+
+def _pair(subject: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bool]:
+    """Return the two inputs, checked, or those that are told apart best, or the first and the last; and whether the law can be listed."""
+    ks = worst_case.sizes(subject)
+    ends = (0, ks[0] - 1) if isinstance(subject, Protocol) else ((0,) * len(ks), tuple(k - 1 for k in ks))
+    given = ends if inputs is None else (inputs[0], inputs[1])
+    for each in given:
+        if not subject._inputs("inputs", each)[1]:
+            raise ValueError(f"inputs must be a pair of single inputs, not {_check.shown(inputs)}")
+    try:
+        worst = worst_case.losses(subject, LISTED)[0].inputs
+    except ValueError:
+        return given, False
+    return worst if inputs is None and worst is not None else given, True
+
+
+def _by_law(subject: Mechanism, pair: tuple[Any, Any], half: int, risk: float, rng: Rng) -> Audit:
+    """Test the event that the likelihood ratio is large, chosen by the exact law."""
+    first, second = (subject.law(each) for each in pair)  # type: ignore[attr-defined]
+    best: tuple[float, Any, bool] = (-inf, None, False)
+    for swapped, likely, other in ((False, first, second), (True, second, first)):
+        ratios: dict[Any, list[Any]] = {}
+        for report, chance in likely.items():
+            ratio = chance / other[report] if other.get(report) else inf
+            sums = ratios.setdefault(ratio, [0, 0])
+            sums[0], sums[1] = sums[0] + chance, sums[1] + other.get(report, 0)
+        often = seldom = 0
+        for ratio in sorted(ratios, reverse=True):
+            often, seldom = often + ratios[ratio][0], seldom + ratios[ratio][1]
+            shown = float(evidence.expected(float(often), float(seldom), half, risk / 2))
+            if shown > best[0]:
+                best = shown, ratio, swapped
+    _, cut, swapped = best
+    inputs = pair[::-1] if swapped else pair
+    likely, other = (second, first) if swapped else (first, second)
+    if cut is None:
+        return Audit(0.0, 1 - risk, pair, "no event is likelier for one of them", (0, 0), (half, half), 1)
+    event = {report for report, chance in likely.items() if not other.get(report) or chance / other[report] >= cut}
+    stream, size = as_stream(rng), subject.report_bytes
+    seen = []
+    for value in inputs:
+        hits = 0
+        for many in _batches(half):
+            data = wire.encode(subject, subject.randomize(np.array([value] * many), stream))  # type: ignore[attr-defined]
+            rows, counts = np.unique(np.frombuffer(data, f"V{size}"), return_counts=True)
+            hits += sum(int(c) for row, c in zip(rows, counts, strict=True) if row.tobytes() in event)
+        seen.append(hits)
+    how = "the report is possible for one only" if cut == inf else f"the likelihood ratio is {float(cut):.6g} or more"
+    return _bounded((inputs[0], inputs[1]), how, (seen[0], seen[1]), (half, half), risk, 1)
+
+
+def _bounded(inputs: tuple[Any, Any], event: str, seen: tuple[int, int], of: tuple[int, int], risk: float, tests: int) -> Audit:
+    """Return the bound that counts give: half of the risk for each of the two probabilities."""
+    each = risk / (2 * tests)
+    low, high = evidence.at_least(seen[0], of[0], each), evidence.at_most(seen[1], of[1], each)
+    return Audit(max(0.0, log(low / high)) if low > 0 else 0.0, 1 - risk, inputs, event, seen, of, tests)
+
+
+def _batches(n: int) -> Iterator[int]:
+    return (min(BATCH, n - start) for start in range(0, n, BATCH))
+
+
+class _Reports:
+    """Sequences of reports of a protocol or solution about each of two inputs, as bytes, drawn a batch at a time."""
+
+    def __init__(self, subject: Mechanism, pair: tuple[Any, Any], listed: bool, half: int, rounds: int, rng: Rng) -> None:
+        self.listed = listed
+        self.subject, self.pair, self.half, self.rounds, self.stream = subject, pair, half, rounds, as_stream(rng)
+        self.attacks: list[Any] = [self.supports] if rounds == 1 else [self.average, self.mode]
+        self.names = ["support of the first less the second"] if rounds == 1 else ["averaging", "the most frequent report"]
+        self._kept: list[list[Any]] | None = None
+
+    def scored(self, attack: Any) -> tuple[Scores, Scores]:
+        """Return a score a sample, for each input."""
+        own = attack in (self.supports, self.average, self.mode)
+        found = []
+        for batches in self._drawn():
+            parts = [attack(data) if own else np.array([float(attack(each)) for each in self._samples(data)]) for data in batches]
+            found.append(np.concatenate(parts))
+        return found[0], found[1]
+
+    def _drawn(self) -> list[list[bytes]]:
+        """Return reports of both inputs, batch by batch, as bytes; all attacks see the same ones."""
+        if self._kept is None:
+            self._kept = [[self._batch(value, many) for many in self._sizes()] for value in self.pair]
+        return self._kept
+
+    def _sizes(self) -> Iterator[int]:
+        step = max(1, min(BATCH, 2**26 // (self.rounds * max(self.subject.report_bytes, self.subject.parts[-1][1].stop))))
+        return (min(step, self.half - start) for start in range(0, self.half, step))
+
+    def _batch(self, value: Any, many: int) -> bytes:
+        values = np.array([value] * many)
+        if self.rounds == 1:
+            return wire.encode(self.subject, self.subject.randomize(values, self.stream))  # type: ignore[attr-defined]
+        panel = Panel(self.subject, many, self.stream)
+        each = [wire.encode(self.subject, panel.report(values)) for _ in range(self.rounds)]
+        size = self.subject.report_bytes
+        return np.stack([np.frombuffer(data, np.uint8).reshape(many, size) for data in each], axis=1).tobytes()
+
+    def _samples(self, data: bytes) -> Iterator[Any]:
+        """Yield each sample: a report as bytes, or a list of them."""
+        size = self.subject.report_bytes
+        for i in range(0, len(data), size * self.rounds):
+            sequence = [data[j : j + size] for j in range(i, i + size * self.rounds, size)]
+            yield sequence if self.rounds > 1 else sequence[0]
+
+    def supports(self, data: bytes) -> Scores:
+        """Score reports by how many attributes they support for the first input less the second."""
+        reports = wire.decode(self.subject, data)
+        columns = [
+            [
+                part.start + int(each.cell_of(np.array([v]))[0])
+                for each, (_, part), v in zip(self._protocols, self.subject.parts, x, strict=True)
+            ]
+            for x in map(np.atleast_1d, self.pair)
+        ]
+        supported = self.subject.contributions(reports) > 0
+        return np.asarray(supported[:, columns[0]].sum(axis=1) - supported[:, columns[1]].sum(axis=1), np.float64)
+
+    @property
+    def _protocols(self) -> tuple[Protocol, ...]:
+        found: tuple[Protocol, ...] = getattr(self.subject, "protocols", (self.subject,))  # type: ignore[arg-type]
+        return found
+
+    def average(self, data: bytes) -> Scores:
+        """Score sequences by the average of that."""
+        return np.asarray(self.supports(data).reshape(-1, self.rounds).mean(axis=1))
+
+    def mode(self, data: bytes) -> Scores:
+        """Score sequences by the most frequent report: its likelihood ratio as a permanent answer, or what it supports."""
+        often = [Counter(sequence).most_common(1)[0][0] for sequence in self._samples(data)]
+        if not self.listed:
+            return self.supports(b"".join(often))
+        lasting: Any = self.subject.permanent or self.subject
+        first, second = (lasting.law(each) for each in self.pair)
+        ratios = {
+            y: log(first.get(y, 0) / second[y]) if second.get(y) and first.get(y) else inf if first.get(y) else -inf for y in first | second
+        }
+        return np.array([ratios.get(report, 0.0) for report in often])
+
+
+def _of_callable(
+    target: Callable[..., Any], pair: tuple[Any, Any], half: int, rounds: int, statistic: Callable[[Any], float] | None
+) -> tuple[list[tuple[Scores, Scores]], list[str]]:
+    """Return scores of what a callable sends about two inputs: by the statistic, or by what is learnt on the first half of the samples."""
+
+    def sample(value: Any) -> Any:
+        if rounds == 1:
+            return target(value)
+        client = target()
+        return [client(value) for _ in range(rounds)]
+
+    samples = [[sample(value) for _ in range(half)] for value in pair]
+    if statistic is not None:
+        scores = [np.array([float(statistic(each)) for each in part]) for part in samples]
+        return [(scores[0], scores[1])], ["the statistic"]
+    if rounds > 1:
+        modes = [[Counter(map(evidence.as_bytes, each)).most_common(1)[0][0] for each in part] for part in samples]
+        means = [_numbers([[evidence.as_numbers(one) for one in each] for each in part]) for part in samples]
+    else:
+        modes = [[evidence.as_bytes(each) for each in part] for part in samples]
+        means = [_numbers([[evidence.as_numbers(each)] for each in part]) for part in samples]
+    learnt, train = [], half // 2
+    by_report = evidence.whole_reports(modes[0][:train], modes[1][:train])
+    learnt.append((by_report(modes[0]), by_report(modes[1])))
+    names = ["the report" if rounds == 1 else "the most frequent report"]
+    if means[0] is not None and means[1] is not None and means[0].shape[1] == means[1].shape[1] > 0:
+        by_number = evidence.each_number(means[0][:train], means[1][:train])
+        learnt.append((by_number(means[0]), by_number(means[1])))
+        names.append("the numbers in the report" if rounds == 1 else "averaging")
+    return learnt, names
+
+
+def _numbers(samples: list[list[list[float]]]) -> Any:
+    """Return the numbers of samples as an array, averaged over the reports of each; None where they are not equally many."""
+    if len({len(numbers) for sample in samples for numbers in sample}) != 1:
+        return None
+    return np.array(samples, np.float64).mean(axis=1)
+
+
+def _tested(pair: tuple[Any, Any], scores: list[tuple[Scores, Scores]], names: list[str], risk: float) -> Audit:
+    """Choose, for each kind of score, input and threshold on one half of the samples, and return the best bound of the other half."""
+    tests, found = len(scores), []
+    for (first, second), name in zip(scores, names, strict=True):
+        train = len(first) // 2
+        choices = []
+        for swapped, sign in product((False, True), (1.0, -1.0)):
+            likely, other = (second, first) if swapped else (first, second)
+            cut, shown = evidence.threshold(sign * likely[:train], sign * other[:train], risk / (2 * tests))
+            choices.append((shown, swapped, sign, cut))
+        _, swapped, sign, cut = max(choices)
+        likely, other = (second, first) if swapped else (first, second)
+        seen = tuple(int((sign * each[train:] >= cut).sum()) for each in (likely, other))
+        of = len(likely) - train, len(other) - train
+        inputs = (pair[1], pair[0]) if swapped else pair
+        found.append(
+            _bounded(inputs, f"{name} scores {'at least' if sign > 0 else 'at most'} {sign * cut:.4g}", (seen[0], seen[1]), of, risk, tests)
+        )
+    return max(found, key=lambda each: each.epsilon)

@@ -1,0 +1,140 @@
+"""The exact worst-case loss: every report, every pair of inputs, in rational arithmetic."""
+
+from fractions import Fraction
+from math import inf, lcm, prod
+from typing import Any, Self
+
+import numpy as np
+
+from . import _check, exact
+from .mechanism import Mechanism, checked
+from .protocol import Protocol
+
+MOST = 2**20
+"""Pairs of a report and an input that are gone through at most."""
+
+
+class WorstCase(float):
+    """A privacy loss, and what attains it.
+
+    The number is the logarithm of ``ratio``, the exact fraction (None where it is infinite): so many times is ``report``, as on the wire,
+    likelier for the first of ``inputs`` than for the second. Of a lifetime, the report is the permanent answer that all reports come to.
+    """
+
+    ratio: Fraction | None
+    inputs: tuple[Any, Any] | None
+    report: bytes | None
+
+    def __new__(cls, ratio: Fraction | None, inputs: tuple[Any, Any] | None = None, report: bytes | None = None) -> Self:
+        """Return the loss of a ratio."""
+        self = super().__new__(cls, inf if ratio is None else exact.log(ratio))
+        self.ratio, self.inputs, self.report = ratio, inputs, report
+        return self
+
+    def __repr__(self) -> str:
+        if self.inputs is None or self.report is None:
+            return f"{float(self)!r}: every further report tells more"
+        first, second = self.inputs
+        if self.ratio is None:
+            return f"{float(self)!r}: report 0x{self.report.hex()} is possible for {first}, not for {second}"
+        return f"{float(self)!r}: report 0x{self.report.hex()} is {float(self.ratio):.6g} times as likely for {first} as for {second}"
+
+
+class ExactEpsilon(WorstCase):
+    """What ``exact_epsilon`` found: the loss of one report between any two inputs, which is the definition; and the other notions.
+
+    ``attribute`` is the loss of one report between records that differ in one attribute, ``lifetime`` and ``lifetime_attribute`` those
+    of all reports ever made about unchanged values.
+    """
+
+    attribute: WorstCase
+    lifetime: WorstCase
+    lifetime_attribute: WorstCase
+
+    def __repr__(self) -> str:
+        names = ("one report", "one attribute", "lifetime", "lifetime, one attribute")
+        losses = (super().__repr__(), repr(self.attribute), repr(self.lifetime), repr(self.lifetime_attribute))
+        return "\n".join(f"{name:24}{loss}" for name, loss in zip(names, losses, strict=True))
+
+
+def exact_epsilon(protocol: Mechanism) -> ExactEpsilon:
+    r"""Return the exact privacy loss of a protocol or solution, from its ``law``: with the inputs and the report that attain it.
+
+    It goes through all reports of all inputs, so they must not be too many; otherwise a ValueError says how many there are. Protocols
+    written elsewhere are measured likewise, whatever they claim in ``privacy``; that their reports follow their law is for
+    ``checks.check_protocol`` and ``audit`` to find out.
+
+    >>> from multi_freq_ldpy import GRR, LGRR
+    >>> exact_epsilon(GRR(3, epsilon=1.0)).inputs, exact_epsilon(GRR(3, epsilon=1.0)).report
+    ((0, 1), b'\x00')
+    >>> found = exact_epsilon(LGRR(3, eps_perm=2.0, eps_1=1.0))
+    >>> float(found), float(found.lifetime)
+    (1.0, 2.0)
+    """
+    subject = checked(protocol)
+    whole, one = losses(subject)
+    result = ExactEpsilon(whole.ratio, whole.inputs, whole.report)
+    result.attribute = one
+    if subject.permanent is None:
+        result.lifetime = result.lifetime_attribute = WorstCase(None)
+    else:
+        result.lifetime, result.lifetime_attribute = (whole, one) if subject.permanent is subject else losses(subject.permanent)
+    return result
+
+
+def losses(subject: Mechanism, most: int = MOST) -> tuple[WorstCase, WorstCase]:
+    """Return the largest loss of a report between any two inputs, and between two that differ in one attribute."""
+    laws = laws_of(subject, most)
+    reports = list(dict.fromkeys(report for law in laws for report in law))
+    table, ks = _table(laws, reports), sizes(subject)
+    cube = table.reshape(*ks, len(reports))
+    whole = _largest(table, 0, reports, lambda at, input: np.unravel_index(input, ks))
+    found = [_largest(cube, j, reports, lambda at, input, j=j: (*at[:j], input, *at[j:])) for j in range(len(ks))]
+    one = max(found, key=lambda each: inf if each.ratio is None else each.ratio)
+    if isinstance(subject, Protocol):
+        for each in (whole, one):
+            assert each.inputs is not None
+            each.inputs = each.inputs[0][0], each.inputs[1][0]
+    return whole, one
+
+
+def _table(laws: list[dict[bytes, Fraction]], reports: list[bytes]) -> Any:
+    """Return likelihoods times a common denominator, as integers: a row an input, a column a report."""
+    chances = {id(chance): chance for law in laws for chance in law.values()}
+    common = lcm(*{chance.denominator for chance in chances.values()})
+    scaled = {at: chance.numerator * (common // chance.denominator) for at, chance in chances.items()}
+    return np.array([[scaled[id(law[report])] if report in law else 0 for report in reports] for law in laws], object)
+
+
+def _largest(table: Any, axis: int, reports: list[bytes], record: Any) -> WorstCase:
+    """Return the largest ratio of likelihoods along an axis; ``record`` makes a record of where the others and this one are."""
+    known: dict[tuple[int, int], Any] = {}  # most reports have the ratio of another one
+
+    def ratio(top: int, low: int) -> Any:
+        if (top, low) not in known:
+            known[top, low] = Fraction(top, low) if low else inf if top else 1
+        return known[top, low]
+
+    ratios = np.frompyfunc(ratio, 2, 1)(table.max(axis=axis), table.min(axis=axis))
+    where = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
+    column = np.moveaxis(table, axis, -1)[where]
+    inputs = [tuple(map(int, record(where[:-1], int(at(column))))) for at in (np.argmax, np.argmin)]
+    worst = ratios[where]
+    return WorstCase(None if worst == inf else Fraction(worst), (inputs[0], inputs[1]), reports[where[-1]])
+
+
+def sizes(subject: Mechanism) -> tuple[int, ...]:
+    """Return the domain size of each attribute."""
+    found: tuple[Protocol, ...] = (subject,) if isinstance(subject, Protocol) else subject.protocols  # type: ignore[attr-defined]
+    return tuple(each.k for each in found)
+
+
+def laws_of(subject: Any, most: int = MOST) -> list[dict[bytes, Fraction]]:
+    """Return the law of every input, the last attribute changing fastest, if they have no more than ``most`` entries together."""
+    ks = sizes(subject)
+    every = [record[0] if isinstance(subject, Protocol) else record for record in np.ndindex(ks)] if prod(ks) <= most else []
+    first = subject.law(every[0] if every else 0 if isinstance(subject, Protocol) else [0] * len(ks))
+    if len(first) * prod(ks) > most:
+        inputs = f"{len(first)} reports of {prod(ks)} inputs"
+        raise ValueError(f"{_check.shown(subject)} has {inputs}, which are more than the {most} pairs that can be gone through")
+    return [first, *(subject.law(each) for each in every[1:])]

@@ -1,0 +1,87 @@
+"""What liars can do: the formula against every report there is, and against attacks that are carried out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cases import SMALL, SMALL_SOLUTIONS
+
+from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SHE, SMP, SPL, SS, DBitFlipPM, influence, wire
+from multi_freq_ldpy.protocol import Protocol
+
+LISTED = [each for each in [*SMALL, *SMALL_SOLUTIONS] if not any(isinstance(one, SHE) for one in getattr(each, "protocols", [each]))]
+
+
+@pytest.mark.parametrize("protocol", [each for each in SMALL if not isinstance(each, SHE)], ids=repr)
+def test_most_is_the_most_of_all_reports(protocol: Any) -> None:
+    """What a protocol says of its largest contribution is what going through all of its reports finds."""
+    for values in range(1, protocol.cells + 1):
+        assert protocol._most(values) == Protocol._most(protocol, values)
+
+
+@pytest.mark.parametrize("subject", LISTED, ids=repr)
+def test_attacks_shift_as_much_as_is_said(subject: Any) -> None:
+    """One in ten lies, with the report that of all possible ones is worst, for one value and for all but the last of an attribute.
+
+    Honest users hold the last value. The mean of 60 estimates is as far off as is said, to within six of its deviations.
+    """
+    n, m, times = 2000, 200, 60
+    law = subject.law(0) if isinstance(subject, Protocol) else subject.law([0] * subject.d)
+    every = wire.decode(subject, b"".join(law))
+    contributed = subject.contributions(every)
+    protocols = getattr(subject, "protocols", (subject,))
+    said = influence(subject, n, m)
+    honest = np.array([[each.k - 1 for each in protocols]] * (n - m))
+    for j, (each, (_, part), one) in enumerate(zip(protocols, subject.parts, said if isinstance(said, tuple) else (said,), strict=True)):
+        for size in {1, each.cells - 1}:
+            chosen = np.arange(size)
+            if each._most(size) < size:  # the values that suit the attackers best
+                chosen = max(
+                    (np.argsort(-row[part], kind="stable")[:size] for row in contributed), key=lambda x: _gain(contributed, part, x)
+                )
+            held = int(each.cell_of(np.array([each.k - 1]))[0])
+            if held in chosen or (each.answering[0] < 1 and size > each._most(size)):
+                continue
+            gains = contributed[:, part][:, chosen].sum(axis=1, dtype=np.int64)
+            lies = np.repeat(every[[int(gains.argmax())]], m, axis=0)
+            shifts = []
+            for seed in range(times):
+                reports = subject.randomize(honest[:, 0] if isinstance(subject, Protocol) else honest, seed)
+                found = subject.estimate(np.concatenate((reports, lies)))
+                frequencies = (found if isinstance(subject, Protocol) else found[j]).frequencies
+                shifts.append(frequencies[chosen].sum())
+            error = np.std(shifts, ddof=1) / times**0.5
+            assert abs(np.mean(shifts) - one.of(size)) < 6 * error + 0.003, (j, size)
+
+
+def _gain(contributed: Any, part: slice, chosen: Any) -> int:
+    return int(contributed[:, part][:, chosen].sum(axis=1, dtype=np.int64).max())
+
+
+def test_in_numbers() -> None:
+    e = np.e
+    grr = influence(GRR(10, 1.0), 1000, 10)
+    assert grr.value == pytest.approx(0.01 * (1 - 1 / (e + 9)) * (e + 9) / (e - 1))
+    assert grr.lowered == pytest.approx(0.01 / (e - 1)) and grr.of(10) == pytest.approx(0.01)
+    oue = influence(OUE(10, 1.0), 1000, 10)
+    assert oue.of(10) == pytest.approx(10 * oue.value)
+    assert influence(SS(100, 1.0), 1000, 10).of(100) == pytest.approx(0.01, rel=1e-9), "a set has a fixed size"
+    assert influence(OLH(100, 1.0), 1000, 10).of(100) > 0.01 * 0.9
+    assert influence(SHE(3, 1.0), 1000, 1).value > 2e6, "entries have no bounds that help"
+    smp, spl, rsfd = (influence(cls(GRR, [4, 4, 4], 1.0), 3000, 30)[0].value for cls in (SMP, SPL, RSFD))
+    assert smp == pytest.approx(30 / (2970 / 3 + 30) * (1 - GRR(4, 1.0).channel.q) / GRR(4, 1.0).channel.slope)
+    assert rsfd < smp < spl
+    half = influence(DBitFlipPM(8, 2.0, b=8, d_bits=4), 1000, 10)
+    assert half.of(8) == pytest.approx(8 * 5 / (990 / 2 + 5) * half.value / (10 / (990 / 2 + 10)))
+    assert influence(GRR(3, 1.0), 10, 0).value == 0.0 and influence(GRR(3, 1.0), 10, 10).of(1) > 1.0
+
+
+def test_bad_arguments() -> None:
+    for call, message in (
+        (lambda: influence(3, 10, 1), "protocol must be"),
+        (lambda: influence(GRR(3, 1.0), 0, 0), "n must be"),
+        (lambda: influence(GRR(3, 1.0), 10, 11), "m must be"),
+        (lambda: influence(GRR(3, 1.0), 10, 1).of(4), "size must be"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=message):
+            call()
