@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint types bench audits docs pictures package lowest clean
+.PHONY: setup demo test lint types bench audits verify docs pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -27,6 +27,10 @@ types: $(VENV)/dev
 # Everything beside the packages it is compared with, into docs/benchmark.md; `make bench QUICK=--quick` takes a minute, into build/.
 bench: $(VENV)/bench
 	$(RUN) benchmarks/bench.py $(QUICK)
+
+# Everything that is claimed, verified at length (a quarter of an hour), into docs/verification.md; `make verify QUICK=--quick` is a sample.
+verify: $(VENV)/dev
+	$(RUN) verification/verify.py $(QUICK)
 
 # Privacy as measured, of this package and of others, into docs/audits.md; `make audits QUICK=--quick` takes a minute, into build/.
 audits: $(VENV)/bench

@@ -1,5 +1,6 @@
 """Audits: bounds that hold, come close, and find what leaks."""
 
+from collections.abc import Callable
 from itertools import count
 from math import comb, inf, log
 from typing import Any
@@ -31,6 +32,8 @@ from multi_freq_ldpy import (
 )
 from multi_freq_ldpy.protocols.packed import unpack
 
+Proved = Callable[[str, int], None]
+
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 7), (1, 7), (6, 7), (7, 7), (3, 40), (20, 40), (39, 40), (150, 400)])
 @pytest.mark.parametrize("risk", [0.2, 0.005, 1e-7])
@@ -54,8 +57,9 @@ def test_limits_of_large_counts_are_close_to_normal_ones() -> None:
 
 
 @pytest.mark.parametrize("protocol", [GRR(10, 1.0), OUE(10, 1.0), SS(10, 1.0), OLH(10, 1.0)], ids=repr)
-def test_a_million_reports_come_within_five_per_cent(protocol: Any) -> None:
+def test_a_million_reports_come_within_five_per_cent(protocol: Any, proved: Proved) -> None:
     assert 0.95 * protocol.privacy.report < audit(protocol, rng=1).epsilon <= protocol.privacy.report
+    proved("reports audited", 10**6)
 
 
 @pytest.mark.parametrize(
@@ -76,9 +80,10 @@ def test_a_million_reports_come_within_five_per_cent(protocol: Any) -> None:
     ],
     ids=repr,
 )
-def test_bounds_hold_and_come_close(subject: Any, share: float) -> None:
+def test_bounds_hold_and_come_close(subject: Any, share: float, proved: Proved) -> None:
     """For whole records, for laws that can be listed and for such that cannot."""
     found = audit(subject, 200_000, rng=2)
+    proved("reports audited", 200_000)
     assert share * subject.privacy.report < found.epsilon <= subject.privacy.report
     assert found.of[0] == found.of[1] and found.tests == 1 and "confidence 99 %" in repr(found) and float(found) == found.epsilon
 
@@ -86,9 +91,10 @@ def test_bounds_hold_and_come_close(subject: Any, share: float) -> None:
 @pytest.mark.parametrize(
     "subject", [LGRR(5, 2.0, 1.0), LOSUE(5, 2.0, 1.0), LOLH(20, 2.0, 1.0), DBitFlipPM(6, 2.0), SMP(LGRR, [4, 5], 2.0, 1.0)]
 )
-def test_memory_holds_over_sequences(subject: Any) -> None:
+def test_memory_holds_over_sequences(subject: Any, proved: Proved) -> None:
     """A hundred reports about an unchanged value show more than one report does, and no more than is promised for a lifetime."""
     found = audit(subject, 8000, rounds=100, rng=3)
+    proved("reports audited", 800_000)
     assert 0.75 * subject.privacy.lifetime < found.epsilon <= subject.privacy.lifetime
     assert found.tests == 2 and found.of == (2000, 2000)
     if subject.privacy.report < subject.privacy.lifetime:
@@ -164,7 +170,7 @@ def test_statistics_of_bytes() -> None:
     assert 0.7 < found.epsilon <= 1.0
 
 
-def test_two_hundred_audits_keep_their_confidence() -> None:
+def test_two_hundred_audits_keep_their_confidence(proved: Proved) -> None:
     """Bounds of 90 % exceed the exact loss in at most a tenth of 200 runs: 41 or more have a probability below 10⁻⁵ even then.
 
     With bounds that are not corrected, such as estimates, about half of them would; that the exact loss is what they are compared with
@@ -174,6 +180,7 @@ def test_two_hundred_audits_keep_their_confidence() -> None:
     found = [audit(subjects[i % 4], 4000, 0.9, rng=i) for i in range(200)]
     assert sum(each.epsilon > subjects[i % 4].privacy.report for i, each in enumerate(found)) <= 40
     assert sum(each.epsilon > 0.5 for each in found) > 190
+    proved("reports audited", 200 * 4000)
     estimates = [log((each.seen[0] / each.of[0]) / (each.seen[1] / each.of[1])) for each in found]
     assert 70 < sum(estimate > subjects[i % 4].privacy.report for i, estimate in enumerate(estimates)) < 130
 

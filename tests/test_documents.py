@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from multi_freq_ldpy import checks
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
@@ -55,6 +57,14 @@ def test_links_lead_somewhere(path: Path) -> None:
         if anchor:
             heads = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE)
             assert anchor in {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}, anchor
+
+
+def test_promises_name_tests_that_exist() -> None:
+    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`(?: \(([\w, ]+)\))?", (ROOT / "docs" / "promises.md").read_text())
+    assert len(named) > 30
+    for file, test, laws in named:
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text(), test
+        assert all(law in checks.LAWS for law in laws.split(", ") if law), laws
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "docs" / "tutorials").glob("*.py")), ids=lambda path: path.name)
