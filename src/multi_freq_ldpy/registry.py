@@ -75,5 +75,5 @@ def _fields(spec: dict[str, Any], classes: dict[str, Any]) -> dict[str, Any]:
     fields = {field.name for field in dataclasses.fields(classes[name])}
     given = {field: each for field, each in spec.items() if field != "protocol"}
     if set(given) != fields:
-        raise ValueError(f"spec of {name} must have the fields {sorted(fields)}, not {sorted(map(str, given))}")
+        raise ValueError(f"spec of {name} must have the fields {sorted(fields)}, not {_check.shown(sorted(map(str, given)))}")
     return given

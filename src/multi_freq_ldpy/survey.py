@@ -123,7 +123,7 @@ class Survey:
             raise ValueError(f"survey has version {_check.shown(spec['version'])}; this package reads version {VERSION}")
         fields = {"version", "attributes", "other", "missing", "solution"}
         if set(spec) != fields:
-            raise ValueError(f"survey must have the fields {sorted(fields)}, not {sorted(map(str, spec))}")
+            raise ValueError(f"survey must have the fields {sorted(fields)}, not {_check.shown(sorted(map(str, spec)))}")
         entries = spec["attributes"]
         if not isinstance(entries, list) or not all(isinstance(each, dict) and set(each) == {"name", "categories"} for each in entries):
             raise ValueError(f"attributes must be a list of names with categories, not {_check.shown(entries)}")
