@@ -28,12 +28,6 @@ def _hidden(protocol: Any, share: Fraction, fake: Fake) -> Channel:
     return channel.mixed(share, fake.mean, fake.pair)
 
 
-def _sum(parts: Sequence[Fraction]) -> Fraction:
-    """Return the sum, added up in halves: one after the other, each addition would reduce all that came before."""
-    middle = len(parts) // 2
-    return _sum(parts[:middle]) + _sum(parts[middle:]) if middle else parts[0]
-
-
 def _nearest(a: int, b: int) -> int:
     """Return a/b rounded to the nearest integer, halves to the even one."""
     whole, rest = divmod(a, b)
@@ -163,13 +157,13 @@ class RSFD(SideBySide):
         whole = Fraction(0)
         while True:
             lows = [largest if ratio > whole else smallest for ratio, smallest, largest in pieces]
-            better = _sum([piece[0] * low for piece, low in zip(pieces, lows, strict=True)]) / _sum(lows)
+            better = sum((piece[0] * low for piece, low in zip(pieces, lows, strict=True)), Fraction(0)) / sum(lows)
             if better <= whole:
                 break
             whole = better
         # One attribute does, as well as it can, while the others look as little like real reports as they can
-        above, below = _sum([smallest for _, smallest, _ in pieces]).as_integer_ratio()
-        excess = set()  # (ratio − 1)·largest/(largest + rest − smallest), not reduced
+        above, below = sum((smallest for _, smallest, _ in pieces), Fraction(0)).as_integer_ratio()
+        excess = set()  # (ratio − 1)·largest/(largest + rest − smallest), not reduced: that takes long where there are many
         for ratio, smallest, largest in pieces:
             (a, b), (c, d) = ((ratio - 1) * largest).as_integer_ratio(), (largest - smallest).as_integer_ratio()
             excess.add((a * d * below, b * (d * above + c * below)))
