@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint types bench audits verify docs pictures package lowest clean
+.PHONY: setup demo test lint types bench audits verify fuzz docs pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -16,6 +16,11 @@ setup: $(VENV)/dev $(VENV)/docs
 
 test: $(VENV)/dev
 	$(RUN) -m pytest
+
+# Hostile input, guided by coverage, from the corpus on: SECONDS for each target; `make fuzz KEEP=--keep` adds new small inputs to the corpus.
+SECONDS := 60
+fuzz: $(VENV)/fuzz
+	$(RUN) fuzz/run.py --seconds $(SECONDS) $(KEEP)
 
 lint: $(VENV)/dev
 	$(RUN) -m ruff check .
@@ -56,7 +61,7 @@ package: $(VENV)/dev
 
 # The suite on the oldest NumPy and numba that pyproject.toml admits, without the extras, and without what takes long and depends on neither:
 # statistics.
-PEOPLE := tests/test_choosing.py tests/test_cli.py tests/test_people.py tests/test_survey.py examples/pictures.py src/multi_freq_ldpy/cli
+PEOPLE := tests/test_choosing.py tests/test_cli.py tests/test_hostile.py tests/test_people.py tests/test_survey.py examples/pictures.py src/multi_freq_ldpy/cli
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
@@ -77,6 +82,10 @@ $(VENV)/bench: $(VENV)/core
 
 $(VENV)/docs: $(VENV)/core
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
+$(VENV)/fuzz: $(VENV)/core
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[fuzz]"
 	touch $@
 
 $(VENV)/dev: $(VENV)/core

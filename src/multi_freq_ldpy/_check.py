@@ -12,10 +12,16 @@ from numpy.typing import NDArray
 LARGEST_DOMAIN = 2**32 - 5
 """The largest prime below 2³²: local hashing works modulo a prime, in 64-bit arithmetic."""
 
+LARGEST_RECORD = 2**10
+"""The most attributes of a record: each takes milliseconds to derive, so a longer spec would keep its reader busy for minutes."""
+
 
 def shown(value: object) -> str:
     """Return a value for an error message: on one line, and cut where it is long."""
-    text = " ".join(repr(value).split())
+    try:
+        text = " ".join(repr(value).split())
+    except (ValueError, RecursionError):  # a number of thousands of digits, or lists within lists
+        return f"what is too long or too deep to show, of type {type(value).__name__}"
     return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"
 
 
@@ -53,7 +59,7 @@ class Integer:
         except TypeError:
             raise TypeError(f"{name} must be an integer, not {shown(value)}") from None
         if not self.low <= number <= self.high:
-            raise ValueError(f"{name} must be an integer from {self.low} to {self.high}, not {number}")
+            raise ValueError(f"{name} must be an integer from {self.low} to {self.high}, not {shown(number)}")
         return number
 
     def wrong(self) -> list[Any]:
@@ -193,6 +199,12 @@ def users_and_share(n: object, f: object) -> tuple[NDArray[np.int64], NDArray[An
     return users, share
 
 
+def record_size(name: str, d: int) -> None:
+    """Refuse records of more attributes than there can be, before anything is derived for each."""
+    if d > LARGEST_RECORD:
+        raise ValueError(f"{name} must be at most {LARGEST_RECORD}, one an attribute, not {d}")
+
+
 def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
     """Return the domain sizes of several attributes."""
     if hasattr(ks, "__array__"):  # a Series, say
@@ -201,6 +213,7 @@ def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
         raise TypeError(f"{name} must be a list of domain sizes, one an attribute, not {shown(ks)}")
     if not len(ks):
         raise ValueError(f"{name} must have an entry for each attribute, not {shown(ks)}")
+    record_size(name, len(ks))
     return tuple(domain_size(f"{name}[{j}]", k) for j, k in enumerate(ks))
 
 

@@ -59,6 +59,7 @@ def declared(attributes: Any) -> dict[str, tuple[Any, ...]]:
     for name, categories in attributes.items():
         if not isinstance(name, str) or not name:
             raise TypeError(f"attributes must have names, not {_check.shown(name)}")
+        label("names of attributes", name)
         if isinstance(categories, str | bytes | Mapping | Set) or not isinstance(categories, Iterable):
             raise TypeError(f"categories of {name!r} must be a list, not {_check.shown(categories)}")
         labels = tuple(map(plain, categories))

@@ -41,7 +41,7 @@ def to_spec(protocol: "Protocol | Solution") -> dict[str, Any]:
 
 
 def from_spec(spec: dict[str, Any]) -> Any:
-    """Return the protocol or solution of a spec; an unknown name, field or version is a ValueError.
+    """Return the protocol or solution of a spec; an unknown name, field or version is a ValueError, a value of the wrong type a TypeError.
 
     >>> from_spec({"version": 1, "protocol": "GRR", "k": 4, "epsilon": 1.0})
     GRR(k=4, epsilon=1.0)
@@ -55,6 +55,8 @@ def from_spec(spec: dict[str, Any]) -> Any:
     if not isinstance(name, str) or name not in SOLUTIONS:
         return PROTOCOLS[_name(given, PROTOCOLS | SOLUTIONS)](**_fields(given, PROTOCOLS))
     fields = _fields(given, SOLUTIONS)
+    if isinstance(fields["protocols"], list):
+        _check.record_size("protocols", len(fields["protocols"]))
     if not isinstance(fields["protocols"], list) or not all(isinstance(each, dict) for each in fields["protocols"]):
         raise TypeError(f"protocols must be a list of specs, not {_check.shown(fields['protocols'])}")
     protocols = [PROTOCOLS[_name(each, PROTOCOLS)](**_fields(each, PROTOCOLS)) for each in fields.pop("protocols")]
@@ -73,5 +75,5 @@ def _fields(spec: dict[str, Any], classes: dict[str, Any]) -> dict[str, Any]:
     fields = {field.name for field in dataclasses.fields(classes[name])}
     given = {field: each for field, each in spec.items() if field != "protocol"}
     if set(given) != fields:
-        raise ValueError(f"spec of {name} must have the fields {sorted(fields)}, not {sorted(map(str, given))}")
+        raise ValueError(f"spec of {name} must have the fields {sorted(fields)}, not {_check.shown(sorted(map(str, given)))}")
     return given

@@ -120,15 +120,16 @@ class Survey:
         if not isinstance(spec, dict) or type(spec.get("version")) is not int:
             raise ValueError(f"survey must be an object with a version, not {_check.shown(spec)}")
         if spec["version"] != VERSION:
-            raise ValueError(f"survey has version {spec['version']}; this package reads version {VERSION}")
+            raise ValueError(f"survey has version {_check.shown(spec['version'])}; this package reads version {VERSION}")
         fields = {"version", "attributes", "other", "missing", "solution"}
         if set(spec) != fields:
-            raise ValueError(f"survey must have the fields {sorted(fields)}, not {sorted(map(str, spec))}")
+            raise ValueError(f"survey must have the fields {sorted(fields)}, not {_check.shown(sorted(map(str, spec)))}")
         entries = spec["attributes"]
         if not isinstance(entries, list) or not all(isinstance(each, dict) and set(each) == {"name", "categories"} for each in entries):
             raise ValueError(f"attributes must be a list of names with categories, not {_check.shown(entries)}")
-        if len({str(each["name"]) for each in entries}) != len(entries):
-            raise ValueError(f"attributes must have different names, not {[each['name'] for each in entries]}")
+        names = [each["name"] for each in entries if isinstance(each["name"], str)]
+        if len(set(names)) != len(entries):
+            raise ValueError(f"attributes must have names, all different, not {_check.shown([each['name'] for each in entries])}")
         try:
             categories = declared({each["name"]: each["categories"] for each in entries})
             solution = registry.from_spec(spec["solution"])
@@ -150,7 +151,7 @@ class Survey:
 
     def pack(self, tally: Tally) -> bytes:
         """Return a tally as bytes that only this survey unpacks: a tally alone does not know what its numbers are called."""
-        return MAGIC + bytes.fromhex(self.digest) + tally.to_bytes()
+        return MAGIC + bytes.fromhex(self.digest) + self.solution._counted(tally).to_bytes()
 
     def unpack(self, data: bytes) -> Tally:
         """Return the tally that ``pack`` wrote; that of another survey is a ValueError."""
@@ -161,7 +162,7 @@ class Survey:
             )
         if data[: len(own)] != own:
             raise ValueError("data is a tally of another survey: names, categories, their order, protocols or budgets differ")
-        return Tally.from_bytes(data[len(own) :])
+        return self.solution._counted(Tally.from_bytes(data[len(own) :]))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the survey as JSON, for clients and aggregators; a file is not overwritten unless ``force`` says so."""

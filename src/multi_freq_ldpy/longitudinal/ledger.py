@@ -14,6 +14,8 @@ from ..tally import digest
 
 VERSION = 1
 LARGEST_FILE = 2**28
+LARGEST_NUMBER = 2**62
+PART = 2**20
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 Charges = list[tuple[int, int | None]]
 
@@ -77,7 +79,7 @@ class State:
             raise ValueError("it is truncated or was altered: its digest does not match")
         try:
             body = _check.parsed("it", line)
-            if body["version"] != VERSION:
+            if type(body["version"]) is not int or body["version"] != VERSION:
                 raise ValueError(f"it has version {_check.shown(body['version'])}; this package reads version {VERSION}")
             secret, context = (bytes.fromhex(body[name]) for name in ("secret", "context"))
             classes = {int(j): frozenset(map(_whole, each)) for j, each in body["classes"].items()}
@@ -86,11 +88,14 @@ class State:
                 raise TypeError("secret or protocol")
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"it is not a client's file: {error!r}") from None
-        return cls(secret, body["protocol"], context, Ledger(classes, reports))
+        state = cls(secret, body["protocol"], context, Ledger(classes, reports))
+        if state.to_bytes() != data:
+            raise ValueError("it is not a client's file: it says more than that, or says it otherwise")
+        return state
 
 
 def _whole(n: object) -> int:
-    if type(n) is not int or n < 0:
+    if type(n) is not int or not 0 <= n <= LARGEST_NUMBER:
         raise TypeError(f"{_check.shown(n)} is not a number of the ledger")
     return n
 
@@ -161,15 +166,15 @@ class Store:
             raise self._gone() from None
         try:
             _owned(self.path, os.fstat(descriptor))
-            data = b""
-            while part := os.read(descriptor, LARGEST_FILE + 1 - len(data)):
+            data = bytearray()
+            while part := os.read(descriptor, min(PART, LARGEST_FILE + 1 - len(data))):  # it sets aside as much as it is asked for
                 data += part
         finally:
             os.close(descriptor)
         try:
             if len(data) > LARGEST_FILE:
                 raise ValueError(f"it has more than {LARGEST_FILE} bytes")
-            return State.from_bytes(data)
+            return State.from_bytes(bytes(data))
         except ValueError as error:
             raise ValueError(f"{self.path} cannot be used: {error}") from None
 

@@ -24,6 +24,7 @@ from .rows import EVERYBODY, as_bytes
 
 Counts: TypeAlias = NDArray[np.int64]
 
+LARGEST_REPORT = 2**31 - 1  # beyond it, the length of a NumPy dtype wraps around
 CHUNK = 2**29  # users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
 
 
@@ -138,7 +139,10 @@ class Solution(Mechanism):
         """Set the fields, checked; what cannot be realised is refused here."""
         if not isinstance(protocols, list | tuple) or not protocols or not all(isinstance(each, Protocol) for each in protocols):
             raise TypeError(f"protocols must be a list of protocols, one an attribute, not {_check.shown(protocols)}")
+        _check.record_size("protocols", len(protocols))
         object.__setattr__(self, "protocols", tuple(protocols))
+        if (size := max(stop for _, stop in self._slots)) > LARGEST_REPORT:
+            raise ValueError(f"protocols must make a report of at most {LARGEST_REPORT} bytes, not {size}")
         _ = self.privacy
 
     @staticmethod

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise, product
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,12 @@ def _hidden(protocol: Any, share: Fraction, fake: Fake) -> Channel:
     """Return the channel of a protocol that reports with probability ``share`` and sends a fake otherwise."""
     channel: Channel = protocol.moments
     return channel.mixed(share, fake.mean, fake.pair)
+
+
+def _nearest(a: int, b: int) -> int:
+    """Return a/b rounded to the nearest integer, halves to the even one."""
+    whole, rest = divmod(a, b)
+    return whole + (2 * rest > b or (2 * rest == b and whole % 2 == 1))
 
 
 @dataclass(frozen=True)
@@ -127,8 +133,10 @@ class RSFD(SideBySide):
             return None
         if any(fake.lows[0] != fake.lows[1] for fake in self.fakes):
             raise ValueError("balance=True needs fakes that are equally likely whatever they support: use fake='zero'")
-        inverse = [1 / fake.lows[0] for fake in self.fakes]
-        edges = [round(exact.WORD * part / sum(inverse)) for part in accumulate(inverse, initial=Fraction(0))]
+        scale = lcm(*(fake.lows[0].numerator for fake in self.fakes))
+        inverse = [scale // fake.lows[0].numerator * fake.lows[0].denominator for fake in self.fakes]
+        total = sum(inverse)
+        edges = [_nearest(exact.WORD * part, total) for part in accumulate(inverse, initial=0)]
         if 0 in (weights := tuple(high - low for low, high in pairwise(edges))):
             raise ValueError(f"balance=True would sample attribute {weights.index(0)} with a probability below 2**-64")
         return weights
@@ -154,9 +162,13 @@ class RSFD(SideBySide):
                 break
             whole = better
         # One attribute does, as well as it can, while the others look as little like real reports as they can
-        rest = sum(smallest for _, smallest, _ in pieces)
-        one = max((ratio * largest + rest - smallest) / (largest + rest - smallest) for ratio, smallest, largest in pieces)
-        return Privacy.of(whole, one)
+        above, below = sum((smallest for _, smallest, _ in pieces), Fraction(0)).as_integer_ratio()
+        excess = set()  # (ratio − 1)·largest/(largest + rest − smallest), not reduced: that takes long where there are many
+        for ratio, smallest, largest in pieces:
+            (a, b), (c, d) = ((ratio - 1) * largest).as_integer_ratio(), (largest - smallest).as_integer_ratio()
+            excess.add((a * d * below, b * (d * above + c * below)))
+        most = max(a / b for a, b in excess)  # a quotient of integers is rounded once, so the largest is among those that round to this
+        return Privacy.of(whole, 1 + max(Fraction(a, b) for a, b in excess if a / b == most))
 
     def _seen(self, j: int) -> Attribute:
         return Attribute(self, j)

@@ -1,0 +1,244 @@
+"""What hostile bytes are given to: one function a target, which passes where the package keeps its word and raises where it does not.
+
+Input may be refused by the documented errors only. Where it is accepted, what was read is written again and must come out the same, and
+must be usable at little cost.
+"""
+
+import atexit
+import json
+import math
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from multi_freq_ldpy import (
+    BLH,
+    GRR,
+    LBLH,
+    LGRR,
+    LOLH,
+    LOSUE,
+    LOUE,
+    LSOUE,
+    LSUE,
+    OLH,
+    OUE,
+    RSFD,
+    SHE,
+    SMP,
+    SPL,
+    SS,
+    SUE,
+    THE,
+    Client,
+    DBitFlipPM,
+    Survey,
+    Tally,
+    registry,
+    wire,
+)
+from multi_freq_ldpy.longitudinal.ledger import State
+from multi_freq_ldpy.tally import DIGEST, MAGIC, VERSION, digest
+
+LARGEST = 2**32 - 5
+HEADER = struct.Struct("<4sBIQQ")  # of a tally: magic, version, length of the spec, users, entries of n
+
+SMALL: tuple[Any, ...] = (
+    *(cls(3, 1.0) for cls in (GRR, BLH, OLH, SS, SUE, OUE, THE)),
+    *(cls(3, 2.0, 1.0) for cls in (LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH)),
+    GRR(300, 1.0),
+    SS(9, 1.0),
+    OUE(9, 1.0),
+    DBitFlipPM(4, 2.0),
+    DBitFlipPM(9, 2.0, b=5, d_bits=2),
+    SPL([GRR, OUE, OLH], [3, 5, 2], 2.0),
+    SPL(DBitFlipPM, [3, 4], 2.0, b=[3, 2], d_bits=[2, 1]),
+    SMP([GRR, SS, OLH], [3, 9, 2], 2.0),
+    SMP([LGRR, LOSUE], [3, 5], 2.0, 1.0),
+    SMP(DBitFlipPM, [3, 4], 2.0, b=[3, 2], d_bits=2),
+    RSFD([OUE, GRR], [3, 5], 1.0),
+    RSFD(SS, [3, 4], 1.0, balance=True),
+)
+"""Protocols and solutions whose reports can all be listed: exactly those must be accepted."""
+
+WIDE: tuple[Any, ...] = (
+    SHE(3, 1.0),
+    *(cls(LARGEST, 30.0) for cls in (GRR, BLH, OLH, SS, SUE, OUE, THE)),
+    SHE(2**28, 1.0),
+    LOLH(LARGEST, 12.0, 10.0),
+    DBitFlipPM(LARGEST, 2.0),
+    DBitFlipPM(LARGEST, 2.0, b=40, d_bits=3),
+    SPL.of([OUE(LARGEST, 30.0), GRR(LARGEST, 30.0)]),
+    SMP.of([GRR(LARGEST, 30.0), BLH(LARGEST, 1.0), OUE(9, 1.0), SHE(2, 1.0)]),
+    SMP(GRR, [2] * 300, 1.0),
+)
+MECHANISMS = SMALL + WIDE
+
+ONCE = Survey({"smokes": ["yes", "no"], "age": [1, 2, 3]}, epsilon=2.0)
+DEVICE = LGRR(5, eps_perm=2.0, eps_1=1.0)
+
+
+@cache
+def listed(number: int) -> frozenset[bytes]:
+    """Return every report of a small protocol or solution, as on the wire."""
+    mechanism = SMALL[number]
+    return frozenset(mechanism.law([0] * mechanism.d if hasattr(mechanism, "d") else 0))
+
+
+def cheap(mechanism: Any) -> None:
+    """Use a protocol or solution as whoever has read it would, without a report being made."""
+    assert repr(mechanism) and mechanism.report_bytes > 0
+    assert 0 < mechanism.privacy.report < math.inf
+    assert len(wire.decode(mechanism, b"")) == 0
+    spec = json.loads(json.dumps(registry.to_spec(mechanism), allow_nan=False))
+    assert registry.from_spec(spec) == mechanism
+
+
+def wire_decode(data: bytes) -> None:
+    """Decode as reports of the protocol that the first byte chooses."""
+    number, data = (data[0] if data else 0) % len(MECHANISMS), data[1:]
+    mechanism = MECHANISMS[number]
+    try:
+        reports = wire.decode(mechanism, data)
+    except ValueError:
+        accepted = False
+    else:
+        accepted = True
+        assert wire.encode(mechanism, reports) == data
+        if mechanism.parts[-1][1].stop < 10_000:
+            assert mechanism.tally(reports).users == len(reports)
+    if number < len(SMALL):
+        size = mechanism.report_bytes
+        honest = len(data) % size == 0 and all(data[i : i + size] in listed(number) for i in range(0, len(data), size))
+        assert accepted == honest
+
+
+def tallies(data: bytes) -> Iterator[bytes]:
+    """Yield data as it is, as a tally whose digest is right, and as one whose spec ends where its last brace does."""
+    yield data
+    body = (MAGIC + bytes([VERSION]) + data[5:-DIGEST]).ljust(HEADER.size, b"\0")
+    yield body + digest(body)
+    _, _, _, users, entries = HEADER.unpack_from(body)
+    rest = body[HEADER.size :]
+    body = HEADER.pack(MAGIC, VERSION, rest.rfind(b"}") + 1, users, entries) + rest
+    yield body + digest(body)
+
+
+def counted(tally: Tally) -> None:
+    """Use a tally as whoever has read it would."""
+    assert Tally.from_bytes(tally.to_bytes()) == tally
+    assert len(repr(tally)) and tally.counts.size == tally.protocol.parts[-1][1].stop
+    tally.protocol.estimate(tally)
+
+
+def tally_from_bytes(data: bytes) -> None:
+    """Read a tally."""
+    for each in tallies(data):
+        try:
+            tally = Tally.from_bytes(each)
+        except ValueError:
+            continue
+        counted(tally)
+
+
+def specs(given: Any) -> Iterator[Any]:
+    """Yield a spec as it is, with a version, and within each solution."""
+    yield given
+    if isinstance(given, dict):
+        inner = {name: each for name, each in given.items() if name != "version"}
+        yield {**given, "version": 1}
+        yield {"version": 1, "protocol": "SPL", "protocols": [inner] * 3}
+        yield {"version": 1, "protocol": "SMP", "protocols": [inner, {"protocol": "GRR", "k": 3, "epsilon": 1.0}]}
+        yield {"version": 1, "protocol": "SMP", "protocols": [inner] * 10**6}
+        for fake in ("zero", "random"):
+            hidden = [inner, {"protocol": "OUE", "k": 3, "epsilon": 1.0}]
+            yield {"version": 1, "protocol": "RSFD", "protocols": hidden, "fake": fake, "balance": fake == "zero"}
+
+
+def check_spec(spec: Any) -> None:
+    """Make what a spec says, whatever it is."""
+    try:
+        mechanism = registry.from_spec(spec)
+    except (ValueError, TypeError) as error:
+        assert len(str(error)) < 2000  # noqa: PT017
+        return
+    told = [entry for part in (spec, *spec.get("protocols", ())) for entry in part.items()]
+    assert not any(isinstance(each, bool) for name, each in told if name != "balance"), "a truth value was taken for a number"
+    cheap(mechanism)
+
+
+def from_spec(data: bytes) -> None:
+    """Read JSON as a spec; what JSON itself refuses is not the package's."""
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        return
+    for spec in specs(given):
+        check_spec(spec)
+
+
+@cache
+def folder() -> Path:
+    """Return a directory for the files that targets write, gone when this process ends."""
+    made = Path(tempfile.mkdtemp(prefix="hostile-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+def survey_load(data: bytes) -> None:
+    """Read a file as a survey."""
+    path = folder() / "survey.json"
+    path.write_bytes(data)
+    try:
+        survey = Survey.load(path)
+    except ValueError:
+        return
+    assert repr(survey) and len(survey.digest) == 2 * DIGEST
+    cheap(survey.solution)
+    survey.save(path, force=True)
+    assert Survey.load(path) == survey
+
+
+def survey_unpack(data: bytes) -> None:
+    """Read a tally of a survey, with and without the right beginning."""
+    own = ONCE.pack(ONCE.solution.tally([]))[: 4 + DIGEST]
+    for each in (data, *(own + tally for tally in tallies(data[len(own) :]))):
+        try:
+            tally = ONCE.unpack(each)
+        except ValueError:
+            continue
+        assert tally.protocol == ONCE.solution and ONCE.unpack(ONCE.pack(tally)) == tally
+        ONCE.estimate(tally)
+
+
+def client_file(data: bytes) -> None:
+    """Read a client's file as it is, and with the right digest; open those that are one, and report."""
+    line = data.partition(b"\n")[0] + b"\n"
+    for each in (data, line + digest(line).hex().encode() + b"\n"):
+        try:
+            state = State.from_bytes(each)
+        except ValueError:
+            continue
+        assert repr(state) and state.to_bytes() == each
+        path = folder() / "client"
+        path.unlink(missing_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
+        path.write_bytes(each)
+        try:
+            client = Client.open(path, DEVICE)
+        except ValueError:
+            assert path.read_bytes() == each, "what is refused is left as it is"
+            continue
+        before = client.spent
+        assert client.secret == state.secret and 0 <= before < math.inf
+        assert client.report(1) in range(DEVICE.k) and client.spent >= before
+
+
+TARGETS: dict[str, Callable[[bytes], None]] = {
+    each.__name__: each for each in (wire_decode, tally_from_bytes, from_spec, survey_load, survey_unpack, client_file)
+}
