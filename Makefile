@@ -14,8 +14,10 @@ demo: $(VENV)/core
 # What all the targets need, before any two of them run side by side.
 setup: $(VENV)/dev $(VENV)/docs
 
+# The suite, on JOBS processes.
+JOBS ?= 2
 test: $(VENV)/dev
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal
 
 # Hostile input, guided by coverage, from the corpus on: SECONDS for each target; `make fuzz KEEP=--keep` adds new small inputs to the corpus.
 SECONDS := 60

@@ -4,7 +4,7 @@ import copy
 import json
 import signal
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from multi_freq_ldpy.longitudinal.ledger import State
 
 CORPUS = Path(__file__).parent.parent / "fuzz" / "corpus"
 FILES = {name: sorted((CORPUS / name).iterdir()) for name in TARGETS}
+Proved = Callable[[str, int], None]
 SECONDS, MEMORY = 5.0, 100 * 10**6
 
 FIXED = settings(max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
@@ -59,11 +60,12 @@ def _compiled() -> None:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_the_corpus(name: str) -> None:
+def test_the_corpus(name: str, proved: Proved) -> None:
     assert len(FILES[name]) > 10 and sum(path.stat().st_size for path in FILES[name]) < 200_000
     for path in FILES[name]:
         with limits():
             TARGETS[name](path.read_bytes())
+    proved("hostile inputs refused, or read as they were meant", len(FILES[name]))
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -107,7 +109,7 @@ def edited(data: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_arbitrary_bytes(name: str) -> None:
+def test_arbitrary_bytes(name: str, proved: Proved) -> None:
     @FIXED
     @given(st.binary(max_size=200))
     def holds(data: bytes) -> None:
@@ -115,10 +117,11 @@ def test_arbitrary_bytes(name: str) -> None:
             TARGETS[name](data)
 
     holds()
+    proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
 
 
 @pytest.mark.parametrize("name", TARGETS)
-def test_valid_bytes_with_a_few_changes(name: str) -> None:
+def test_valid_bytes_with_a_few_changes(name: str, proved: Proved) -> None:
     seeds = [path.read_bytes() for path in FILES[name] if path.stat().st_size < 3000]
 
     @FIXED
@@ -128,6 +131,7 @@ def test_valid_bytes_with_a_few_changes(name: str) -> None:
             TARGETS[name](edited(data, changes))
 
     holds()
+    proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
 
 
 words = ["version", "protocol", "k", "epsilon", "b", "d_bits", "fake", "0", "1", "00", "", "\ud800", "grr"]
@@ -186,7 +190,7 @@ def written(name: str, value: Any, users: int, counts: list[int]) -> bytes:
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "wire_decode"])
-def test_objects_that_are_almost_right(name: str) -> None:
+def test_objects_that_are_almost_right(name: str, proved: Proved) -> None:
     @FIXED
     @given(almost(objects(name)) | anything, st.integers(0, 5), st.lists(st.integers(-1, 4), max_size=11))
     def holds(value: Any, users: int, counts: list[int]) -> None:
@@ -194,6 +198,7 @@ def test_objects_that_are_almost_right(name: str) -> None:
             TARGETS[name](written(name, value, users, counts))
 
     holds()
+    proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
 
 
 DEEP: list[Any] = []

@@ -275,7 +275,7 @@ def test_tallies_by_attribute() -> None:
     assert [len(f) for f in estimates.frequencies] == [3, 9]
     assert [e.method for e in estimates.norm()] == ["norm", "norm"]
     assert sum(estimates.norm_sub()[1].frequencies) == pytest.approx(1)
-    assert repr(estimates).startswith("Estimate from 1,000 users")
+    assert repr(estimates).startswith(f"Estimate from {first.n} of 1,000 users")
     hidden = RSFD(GRR, [3, 2], 1.0)
     tally = hidden.tally(hidden.randomize(np.zeros((1000, 2), int), 1))
     assert tally[0].n == 1000

@@ -47,7 +47,7 @@ class Survey:
     >>> {len(report) for report in reports["report"]}
     {2}
     >>> survey.estimate(reports)["smokes"]
-    Estimate of smokes from 10,000 users: frequency ± standard error
+    Estimate of smokes from 4,987 of 10,000 users: frequency ± standard error
     yes  0.2408 ± 0.0074
     no   0.7592 ± 0.0074
     """
