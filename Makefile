@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint types bench docs pictures package lowest clean
+.PHONY: setup demo test mutants lint types bench docs pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -16,6 +16,11 @@ setup: $(VENV)/dev $(VENV)/docs
 
 test: $(VENV)/dev
 	$(RUN) -m pytest
+
+# Faults planted one by one, each of which a named law or test must reject, into docs/faults.md: about ten minutes. `make mutants ONLY="GRR SS"`
+# plants those with one of these words in name, file, law or subject.
+mutants: $(VENV)/dev
+	$(RUN) mutants/run.py $(ONLY)
 
 lint: $(VENV)/dev
 	$(RUN) -m ruff check .

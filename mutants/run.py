@@ -1,0 +1,150 @@
+"""Plant faults one by one and expect each to be rejected by the law or test that the table names; write docs/faults.md if all are.
+
+``python mutants/run.py`` plants them all; ``python mutants/run.py GRR dropped`` those with one of these words in name, file, law or
+subject. ``--page`` writes the page from the table alone.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import astuple
+from pathlib import Path
+
+from table import PACKAGE, PAGE, ROOT, Mutant, Wrong, mutants, page, wrong
+
+from multi_freq_ldpy.progress import Progress
+
+LONGEST = 180.0
+"""Seconds after which a trial is ended: several times what the slowest takes, compiling included."""
+
+Trial = tuple[str, str]
+
+
+class Copy:
+    """A copy of package and tests in a directory of its own, in which faults are planted.
+
+    Numba keeps what it compiles by the path of a file, its time and its size, and under names that hold a digest of all kernels. The copy
+    stays at one path and keeps the times of its files, so kernels that were compiled before anything was planted serve every mutation that
+    is not in a kernel. One that is begins with an empty cache: nothing but what it says can run.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.warm = place, place / "warm"
+        for name in ("src", "tests", "examples"):
+            shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copy2(ROOT / "pyproject.toml", place)
+
+    def trials(self, asked: list[Trial] | None, cache: Path, seconds: float | None = None) -> Iterator[tuple[str, str]]:
+        """Yield the verdict of each trial, all of them made in one new process; None asks for the wrong protocols."""
+        environment = {name: text for name, text in os.environ.items() if not name.startswith(("NUMBA_", "PYTEST_", "PYTHON"))} | {
+            "PYTHONPATH": os.pathsep.join(str(self.place / name) for name in ("src", "tests")),
+            "PYTHONDONTWRITEBYTECODE": "1",  # a file that is changed and changed back within a second would look unchanged
+            "NUMBA_CACHE_DIR": str(cache),
+        }
+        command = [sys.executable, str(ROOT / "mutants" / "trial.py"), json.dumps(asked)]
+        with tempfile.TemporaryFile("w+") as errors:
+            process = subprocess.Popen(command, cwd=self.place, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
+            assert process.stdout is not None
+            late = threading.Event()
+
+            def end(process: subprocess.Popen[str] = process, late: threading.Event = late) -> None:
+                late.set()
+                process.kill()
+
+            timer = threading.Timer(seconds or 0.0, end)
+            if seconds is not None:
+                timer.start()
+            try:
+                for line in process.stdout:
+                    verdict, why = json.loads(line)
+                    yield verdict, why
+                process.wait()
+            finally:
+                timer.cancel()
+                process.kill()
+                process.wait()
+            errors.seek(0)
+            if late.is_set():
+                yield "late", f"it had not ended after {seconds:.0f} seconds"
+            elif process.returncode:
+                yield "accident", f"exit code {process.returncode}: {errors.read()[-2000:]}"
+
+    def trial(self, mutant: Mutant) -> tuple[str, str]:
+        """Plant a mutation, and return the verdict on it."""
+        file, cache = self.place / PACKAGE / mutant.file, self.place / "cache"
+        text, times = file.read_text(), file.stat()
+        if not mutant.compiled:
+            shutil.copytree(self.warm, cache)
+        try:
+            file.write_text(mutant.planted(text))
+            verdict, why = next(self.trials([(mutant.law, mutant.subject)], cache, LONGEST), ("accident", "nothing was said"))
+        finally:
+            file.write_text(text)
+            os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+            shutil.rmtree(cache, ignore_errors=True)
+        return "rejected" if verdict == "late" and mutant.slow else verdict, why
+
+
+def main() -> int:
+    """Return 0 if every fault is rejected."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("words", nargs="*", help="plant only the faults that have one of these words in name, file, law or subject")
+    parser.add_argument("--page", action="store_true", help="only write docs/faults.md")
+    parser.add_argument("--why", action="store_true", help="say what the law or test said")
+    options = parser.parse_args()
+    sys.path.append(str(ROOT / "tests"))
+    every, planted = mutants(), wrong()
+    if options.page:
+        PAGE.write_text(page(every, planted))
+        return 0
+
+    def wanted(fault: Mutant | Wrong) -> bool:
+        return not options.words or any(word in str(text) for word in options.words for text in astuple(fault))
+
+    chosen, others = [each for each in every if wanted(each)], [each for each in planted if wanted(each)]
+    found: list[str] = []
+    started = time.monotonic()
+
+    def report(verdict: str, why: str, name: str, law: str, subject: str) -> None:
+        found.append(verdict)
+        shown = {"rejected": "rejected", "lives": "LIVES"}.get(verdict, "broken by accident")
+        print(f"{len(found):3}/{len(chosen) + len(others)}  {shown:8}  {name}: {law} {subject}".rstrip(), flush=True)
+        if verdict != "rejected" or options.why:
+            print(f"         {why.strip() or 'nothing is noticed'}", flush=True)
+
+    with tempfile.TemporaryDirectory(prefix="mutants") as place, Progress("mutants", len(chosen) + len(others)) as progress:
+        copy = Copy(Path(place).resolve())
+        asked = list(dict.fromkeys((each.law, each.subject) for each in chosen))
+        broken = [(trial, why) for trial, (verdict, why) in zip(asked, copy.trials(asked, copy.warm)) if verdict != "lives"]
+        for trial, why in broken:
+            print(f"{' '.join(trial)} does not hold although nothing is planted: {why}")
+        if broken:
+            return 1
+        print(f"{len(asked)} laws and tests hold while nothing is planted, after {time.monotonic() - started:.0f} s", flush=True)
+        for each in chosen:
+            report(*copy.trial(each), each.name, each.law, each.subject)
+            progress.step(each.name)
+        if others:
+            verdicts = copy.trials(None, copy.warm)
+            for fault, verdict in zip(planted, verdicts):
+                if fault in others:
+                    report(*verdict, fault.what, fault.law, fault.subject)
+                    progress.step(fault.name)
+    rejected = found.count("rejected")
+    print(f"{len(found)} faults planted, {rejected} rejected, in {time.monotonic() - started:.0f} s")
+    if rejected < len(chosen) + len(others):
+        return 1
+    if not options.words:
+        PAGE.write_text(page(every, planted))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
