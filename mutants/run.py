@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple
 from pathlib import Path
 
@@ -32,7 +33,8 @@ class Copy:
 
     Numba keeps what it compiles by the path of a file, its time and its size, and under names that hold a digest of all kernels. The copy
     stays at one path and keeps the times of its files, so kernels that were compiled before anything was planted serve every mutation that
-    is not in a kernel. One that is begins with an empty cache: nothing but what it says can run.
+    is not in a kernel. One that is begins with an empty cache: nothing but what it says can run. That takes long, so kernels have a copy
+    of their own, and are mutated while the rest is.
     """
 
     def __init__(self, place: Path) -> None:
@@ -110,33 +112,42 @@ def main() -> int:
 
     chosen, others = [each for each in every if wanted(each)], [each for each in planted if wanted(each)]
     found: list[str] = []
-    started = time.monotonic()
+    started, lock, over = time.monotonic(), threading.Lock(), threading.Event()
 
-    def report(verdict: str, why: str, name: str, law: str, subject: str) -> None:
-        found.append(verdict)
+    def report(verdict: str, why: str, name: str, fault: Mutant | Wrong) -> None:
         shown = {"rejected": "rejected", "lives": "LIVES"}.get(verdict, "broken by accident")
-        print(f"{len(found):3}/{len(chosen) + len(others)}  {shown:8}  {name}: {law} {subject}".rstrip(), flush=True)
-        if verdict != "rejected" or options.why:
-            print(f"         {why.strip() or 'nothing is noticed'}", flush=True)
+        with lock:
+            found.append(verdict)
+            print(f"{len(found):3}/{len(chosen) + len(others)}  {shown:8}  {name}: {fault.law} {fault.subject}".rstrip(), flush=True)
+            if verdict != "rejected" or options.why:
+                print(f"         {why.strip() or 'nothing is noticed'}", flush=True)
+            progress.step(fault.name)
 
-    with tempfile.TemporaryDirectory(prefix="mutants") as place, Progress("mutants", len(chosen) + len(others)) as progress:
-        copy = Copy(Path(place).resolve())
+    def plant(copy: Copy, some: list[Mutant]) -> None:
+        for each in some:
+            if not over.is_set():
+                report(*copy.trial(each), each.name, each)
+
+    with (
+        tempfile.TemporaryDirectory(prefix="mutants") as place,
+        Progress("mutants", len(chosen) + len(others)) as progress,
+        ThreadPoolExecutor() as beside,
+    ):
+        first, second = (Copy(Path(place).resolve() / name) for name in ("python", "kernels"))
+        kernels = beside.submit(plant, second, [each for each in chosen if each.compiled])
         asked = list(dict.fromkeys((each.law, each.subject) for each in chosen))
-        broken = [(trial, why) for trial, (verdict, why) in zip(asked, copy.trials(asked, copy.warm)) if verdict != "lives"]
-        for trial, why in broken:
-            print(f"{' '.join(trial)} does not hold although nothing is planted: {why}")
-        if broken:
+        for trial, (verdict, why) in zip(asked, first.trials(asked, first.warm)):
+            if verdict != "lives":
+                print(f"{' '.join(trial)} does not hold although nothing is planted: {why}", flush=True)
+                over.set()
+        if over.is_set():
             return 1
         print(f"{len(asked)} laws and tests hold while nothing is planted, after {time.monotonic() - started:.0f} s", flush=True)
-        for each in chosen:
-            report(*copy.trial(each), each.name, each.law, each.subject)
-            progress.step(each.name)
-        if others:
-            verdicts = copy.trials(None, copy.warm)
-            for fault, verdict in zip(planted, verdicts):
-                if fault in others:
-                    report(*verdict, fault.what, fault.law, fault.subject)
-                    progress.step(fault.name)
+        plant(first, [each for each in chosen if not each.compiled])
+        for fault, verdict_on in zip(planted, first.trials(None, first.warm) if others else ()):
+            if fault in others:
+                report(*verdict_on, fault.what, fault)
+        kernels.result()
     rejected = found.count("rejected")
     print(f"{len(found)} faults planted, {rejected} rejected, in {time.monotonic() - started:.0f} s")
     if rejected < len(chosen) + len(others):

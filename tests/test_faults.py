@@ -62,7 +62,7 @@ def test_what_is_planted_while_it_runs_is_rejected(monkeypatch: pytest.MonkeyPat
         assert "is accepted" in said(SMP(GRR, [2, 3], 1.0), "encoding")
     limits = intervals.normal_limits
     monkeypatch.setattr(intervals, "normal_limits", lambda x, sigma2, level: limits(x, lambda f: sigma2(f) / 4, level))
-    assert re.search(r"seed 40: 4000 intervals from 4000 reports cover f=0\.\d 0\.\d+ of the time, not ", said(OUE(5, 3.0), "coverage"))
+    assert re.search(r"seed 40: 20000 intervals from 4000 reports cover f=0\.\d 0\.\d+ of the time, not ", said(OUE(5, 3.0), "coverage"))
 
 
 def test_the_last_line_repeats_what_is_broken(tmp_path: Path) -> None:

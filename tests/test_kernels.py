@@ -260,6 +260,8 @@ def test_sampled_reports_beyond_a_block() -> None:
     solution = SMP([GRR, OUE, lambda k, epsilon: DBitFlipPM(k, epsilon, d_bits=2)], [5, 9, 6], 1.0)
     n = smp.BLOCK + 3000
     reports = solution.randomize(np.column_stack([np.arange(n) % k for k in solution.ks]), rng=1)
+    alike = (reports["attribute"][:3000] == reports["attribute"][-3000:]).mean()
+    assert abs(alike - 1 / 3) < 6 * (2 / 9 / 3000) ** 0.5, "blocks sample their attributes together"
     with parallel.using(1):
         tally, parts = solution.tally(reports), np.array_split(reports, 3)
     assert tally == solution.tally(parts[0]) + solution.tally(parts[1]) + solution.tally(parts[2])

@@ -87,7 +87,7 @@ def bad_values(subject: Any) -> None:
 
 
 def bad_parameters(subject: Any) -> None:
-    """Every declared field refuses the values its validator names as wrong; a solution also what is no factory."""
+    """Every declared field refuses the values its validator names as wrong, k also 1; a solution also what is no factory."""
     cls = type(subject)
     if isinstance(subject, Protocol):
         for each in fields(subject):
@@ -95,6 +95,7 @@ def bad_parameters(subject: Any) -> None:
                 if wrong is None and each.default is None:
                     continue
                 refuses(lambda e=each, w=wrong: remade(subject, **{e.name: w}), each.name, wrong)  # type: ignore[misc]
+        refuses(lambda: remade(subject, k=1), "k", 1)
         return
     for ks in ([], 3, None, "23", [[2, 3]], {2, 3}, 2.0, *([2, wrong] for wrong in _check.domain_size.wrong())):
         refuses(lambda ks=ks: cls(GRR, ks, 1.0), "ks", ks)  # type: ignore[misc]
@@ -159,9 +160,11 @@ def counting(subject: Any) -> None:
         reports = subject.randomize(spread(subject, n), 7)
         step = max(1, 10**7 // entries)
         parts = [subject.contributions(reports[i : i + step]).sum(axis=0, dtype=np.int64) for i in range(0, n, step)]
-        counted, added = subject.tally(reports).counts, np.sum(parts, axis=0) if n else np.zeros(entries, np.int64)
-        v = int(np.argmax(counted != added))
-        holds(np.array_equal(counted, added), f"seed 7: of {n} reports, {counted[v]} are counted for entry {v}, not {added[v]}")
+        added = np.sum(parts, axis=0) if n else np.zeros(entries, np.int64)
+        for tallied in (False, True):  # a tally refuses what cannot be, so counts are looked at first
+            counted = subject.tally(reports).counts if tallied else subject._count(subject._as_reports(reports))
+            v = int(np.argmax(counted != added))
+            holds(np.array_equal(counted, added), f"seed 7: of {n} reports, {counted[v]} are counted for entry {v}, not {added[v]}")
 
 
 def tallies(subject: Any) -> None:

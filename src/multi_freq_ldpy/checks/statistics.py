@@ -168,7 +168,7 @@ def _apart(subject: SPL, contributed: Any) -> None:
 
 
 def _independent(protocol: Memoized, n: int) -> None:
-    """Hold permanent answers of two classes of a user, and of two users, to be independent.
+    """Hold permanent answers of two classes of a user, of two users, and of classes of users near each other, to be independent.
 
     Own contributions do not go together, and to support a third value under one class does not make it likelier under the other.
     """
@@ -183,10 +183,12 @@ def _independent(protocol: Memoized, n: int) -> None:
     speaks = (one > 0) & (other > 0) if protocol.answering[0] < 1 else np.ones(n, np.bool_)  # 0: the value's cell is not held
     moments: Channel = protocol.permanent.moments  # type: ignore[union-attr]
     p, q, spread = float(moments.p), float(moments.q), float(moments.spread[0])
-    for what, chosen, x, y in (
-        ("memo classes", speaks & (one != other), a, b),
-        ("users", speaks & np.roll(speaks, 1), a, np.roll(a, 1)),
-    ):
+    pairs = [("memo classes", speaks & (one != other), a, b), ("users", speaks & np.roll(speaks, 1), a, np.roll(a, 1))]
+    pairs += [  # users near each other, whose numbers might run into those of each other's classes
+        (f"memo classes of users {apart} apart", speaks & np.roll(speaks, apart), a, np.roll(b, apart))
+        for apart in (*range(-8, 0), *range(1, 9))
+    ]
+    for what, chosen, x, y in pairs:
         if chosen.sum() > 100:
             z = ((x - p) * (y - p))[chosen].sum() / (spread * chosen.sum() ** 0.5)
             shown = f"{KEYED}: of {chosen.sum()} pairs, permanent answers of two {what} go together"
@@ -200,7 +202,7 @@ def _independent(protocol: Memoized, n: int) -> None:
 
 def coverage(subject: Mechanism) -> None:
     """Intervals of 95 % cover at least 94 % of the time, and no more than 96 % where counts are large."""
-    users, times = 4000, 4000
+    users, times = 4000, 20_000
     generator = np.random.default_rng(40)
     for share, channel in {(share, seen.channel): None for share, (seen, _) in zip(subject.answering, subject.parts, strict=True)}:
         n = round(users * share)
