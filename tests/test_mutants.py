@@ -20,7 +20,7 @@ def test_mutation_can_be_planted(mutant: Mutant) -> None:
     ast.parse(planted)
 
 
-def tests_of(file: Path) -> set[str]:
+def functions_of(file: Path) -> set[str]:
     return {each.name for each in ast.parse(file.read_text()).body if isinstance(each, ast.FunctionDef)}
 
 
@@ -28,7 +28,7 @@ def tests_of(file: Path) -> set[str]:
 def test_law_or_test_exists(mutant: Mutant) -> None:
     if mutant.test:
         file, _, name = mutant.law.partition("::")
-        assert name.partition("[")[0] in tests_of(ROOT / file) and not mutant.subject
+        assert name.partition("[")[0] in functions_of(ROOT / file) and not mutant.subject
     else:
         assert mutant.law in checks.LAWS and mutant.subject
 
