@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint types bench audits verify fuzz docs pictures package lowest clean
+.PHONY: setup demo test lint types bench audits verify mutants fuzz docs pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -22,7 +22,12 @@ test: $(VENV)/dev
 # Hostile input, guided by coverage, from the corpus on: SECONDS for each target; `make fuzz KEEP=--keep` adds new small inputs to the corpus.
 SECONDS := 60
 fuzz: $(VENV)/fuzz
-	$(RUN) fuzz/run.py --seconds $(SECONDS) $(KEEP)
+	$(RUN) fuzz/fuzz.py --seconds $(SECONDS) $(KEEP)
+
+# Faults planted one by one, each of which a named law or test must reject, into docs/faults.md: about ten minutes. `make mutants ONLY="GRR SS"`
+# plants those with one of these words in name, file, law or subject.
+mutants: $(VENV)/dev
+	$(RUN) mutants/plant.py $(ONLY)
 
 lint: $(VENV)/dev
 	$(RUN) -m ruff check .

@@ -80,7 +80,7 @@ class NeverClears(SUE):
 
 @dataclass(frozen=True)
 class NeverClearsAndSaysSo(NeverClears):
-    """The same with its true law. >>>"""
+    """The own bit is always 1, and the law says so. >>>"""
 
     @cached_property
     def moments(self) -> Channel:
@@ -343,14 +343,14 @@ class RedrawnSymbols(LGRR):
 
 @dataclass(frozen=True)
 class RedrawnBits(LOSUE):
-    """The same for bits. >>>"""
+    """The permanent bits are drawn anew for every report. >>>"""
 
     _again = anew
 
 
 @dataclass(frozen=True)
 class RedrawnPositions(DBitFlipPM):
-    """The same for held positions. >>>"""
+    """The held positions are drawn anew for every report. >>>"""
 
     _again = anew
 
@@ -448,7 +448,7 @@ class ClassesShareNoise(LGRR):
 
 @dataclass(frozen=True)
 class BitsShareNoise(LOSUE):
-    """The same for bits. >>>"""
+    """A user's permanent bits have one noise for all values: a change tells the difference. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         self.permanent._randomize(values, memory.at(users), out)

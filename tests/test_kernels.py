@@ -63,6 +63,17 @@ def test_leftover_words_are_settled_as_one_by_one(protocol: Any) -> None:
         assert data[i * size : (i + 1) * size] == reference.randomize(protocol, key, i, value), f"user {i}"
 
 
+def test_own_bits_that_sixteen_bits_do_not_settle() -> None:
+    """One user in 65536 draws the first digits of p, and further ones decide: such users are looked for, and there are some."""
+    protocol, n = SUE(2, 1.0), 2**19
+    drawn = Source.of(Stream(3), protocol._label, n).words(n // 2, 1).view(np.uint16).reshape(n, 2)[:, 1]
+    users = np.flatnonzero(drawn == protocol.weights[0] >> 48)
+    reports, key = protocol.randomize(np.zeros(n, np.int64), Stream(3)), subkey(Stream(3).key, protocol._label)
+    assert users.size > 2
+    for i in users.tolist():
+        assert reports[i].tobytes() == reference.randomize(protocol, key, i, 0), f"user {i}"
+
+
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 8, 13, 16, 125])
 def test_columns_are_counted(width: int) -> None:
     generator = np.random.default_rng(width)
@@ -249,6 +260,8 @@ def test_sampled_reports_beyond_a_block() -> None:
     solution = SMP([GRR, OUE, lambda k, epsilon: DBitFlipPM(k, epsilon, d_bits=2)], [5, 9, 6], 1.0)
     n = smp.BLOCK + 3000
     reports = solution.randomize(np.column_stack([np.arange(n) % k for k in solution.ks]), rng=1)
+    alike = (reports["attribute"][:3000] == reports["attribute"][-3000:]).mean()
+    assert abs(alike - 1 / 3) < 6 * (2 / 9 / 3000) ** 0.5, "blocks sample their attributes together"
     with parallel.using(1):
         tally, parts = solution.tally(reports), np.array_split(reports, 3)
     assert tally == solution.tally(parts[0]) + solution.tally(parts[1]) + solution.tally(parts[2])

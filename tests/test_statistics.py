@@ -242,6 +242,9 @@ def test_maximum_likelihood(cls: type[OneShot]) -> None:
     assert max(map(likelihood, nearby)) <= likelihood(found) + 2e-6
     if cls is GRR:
         assert np.allclose(protocol.estimate(reports).mle().frequencies, found, atol=1e-4)
+        few = protocol.randomize(np.repeat([0, 1], [150, 5]), 4)  # two values get nothing, which changes what the others get
+        closed = protocol.estimate(few).mle().frequencies
+        assert (closed == 0).sum() == 2 and np.allclose(closed, protocol.em(few, tol=1e-6).frequencies, atol=1e-4)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.3, 1.0, 3.0])

@@ -9,6 +9,7 @@ from typing import Any
 from ..mechanism import Mechanism
 from . import behaviour, enumeration, statistics
 from .tools import NotApplicable as NotApplicable
+from .tools import repeated
 
 LAWS: dict[str, Callable[[Any], None]] = {
     "integers": behaviour.integers,
@@ -35,10 +36,10 @@ LAWS: dict[str, Callable[[Any], None]] = {
 
 
 class LawBroken(AssertionError):
-    """A protocol breaks a law; ``law`` is its name."""
+    """A protocol breaks a law; ``law`` is its name, and the last line of the message repeats it."""
 
     def __init__(self, law: str, protocol: object, why: str) -> None:
-        super().__init__(f"{protocol!r} breaks the law {law!r}: {why}")
+        super().__init__(f"{protocol!r} breaks the law {law!r}: {why}\n{repeated(law, protocol)}")
         self.law = law
 
 

@@ -40,8 +40,8 @@ def randomness(subject: Any) -> None:
     before = repr(np.random.get_state())  # noqa: NPY002
     drawn = [subject.randomize(values, rng).tobytes() for rng in (Stream(1), Stream(1), 1, Stream(2), None, None)]
     holds(before == repr(np.random.get_state()), "NumPy's global state has changed")  # noqa: NPY002
-    holds(drawn[0] == drawn[1] == drawn[2], "the same rng gives different reports")
-    holds(len(set(drawn)) == 4, "different rngs, or none, give the same reports")
+    holds(drawn[0] == drawn[1] == drawn[2], "the same rng, Stream(1) or 1, gives different reports")
+    holds(len(set(drawn)) == 4, "different rngs, Stream(1), Stream(2) or none, give the same reports")
 
 
 def batches(subject: Any) -> None:
@@ -49,14 +49,15 @@ def batches(subject: Any) -> None:
     values = spread(subject, 3 * parallel.GRAIN + 5)
     with parallel.using(1):
         whole = subject.randomize(values, Stream(3))
+    who = f"the reports of {len(values)} users of Stream(3)"
     for n in (2, 3):
         with parallel.using(n):
-            holds(subject.randomize(values, Stream(3)).tobytes() == whole.tobytes(), f"{n} threads change the reports")
+            holds(subject.randomize(values, Stream(3)).tobytes() == whole.tobytes(), f"{n} threads change {who}")
     stream = Stream(3)
     parts = [subject.randomize(part, stream) for part in np.split(values, [0, 1, 2, 65, 1000, 8191])]
-    holds(np.concatenate(parts).tobytes() == whole.tobytes(), "a split into batches changes the reports")
+    holds(np.concatenate(parts).tobytes() == whole.tobytes(), f"a split into batches changes {who}")
     one = subject.randomize(values[0], Stream(3))
-    holds(np.asarray(one).tobytes() == whole[0].tobytes(), "a single input is not a batch of one")
+    holds(np.asarray(one).tobytes() == whole[0].tobytes(), f"a single input of Stream(3) gives {one}, in a batch {whole[0]}")
     nobody = subject.randomize([])
     holds(len(nobody) == 0 and subject.tally(nobody).users == subject.tally([]).users == 0, "an empty batch fails")
 
@@ -86,7 +87,7 @@ def bad_values(subject: Any) -> None:
 
 
 def bad_parameters(subject: Any) -> None:
-    """Every declared field refuses the values its validator names as wrong; a solution also what is no factory."""
+    """Every declared field refuses the values its validator names as wrong, k also 1; a solution also what is no factory."""
     cls = type(subject)
     if isinstance(subject, Protocol):
         for each in fields(subject):
@@ -94,6 +95,7 @@ def bad_parameters(subject: Any) -> None:
                 if wrong is None and each.default is None:
                     continue
                 refuses(lambda e=each, w=wrong: remade(subject, **{e.name: w}), each.name, wrong)  # type: ignore[misc]
+        refuses(lambda: remade(subject, k=1), "k", 1)
         return
     for ks in ([], 3, None, "23", [[2, 3]], {2, 3}, 2.0, *([2, wrong] for wrong in _check.domain_size.wrong())):
         refuses(lambda ks=ks: cls(GRR, ks, 1.0), "ks", ks)  # type: ignore[misc]
@@ -158,7 +160,11 @@ def counting(subject: Any) -> None:
         reports = subject.randomize(spread(subject, n), 7)
         step = max(1, 10**7 // entries)
         parts = [subject.contributions(reports[i : i + step]).sum(axis=0, dtype=np.int64) for i in range(0, n, step)]
-        holds(np.array_equal(subject.tally(reports).counts, np.sum(parts, axis=0) if n else np.zeros(entries)), f"n={n}")
+        added = np.sum(parts, axis=0) if n else np.zeros(entries, np.int64)
+        for tallied in (False, True):  # a tally refuses what cannot be, so counts are looked at first
+            counted = subject.tally(reports).counts if tallied else subject._count(subject._as_reports(reports))
+            v = int(np.argmax(counted != added))
+            holds(np.array_equal(counted, added), f"seed 7: of {n} reports, {counted[v]} are counted for entry {v}, not {added[v]}")
 
 
 def tallies(subject: Any) -> None:
@@ -166,7 +172,8 @@ def tallies(subject: Any) -> None:
     reports = subject.randomize(spread(subject, 1000), 8)
     whole = subject.tally(reports)
     a, b, c = (subject.tally(part) for part in np.split(reports, [10, 500]))
-    holds([whole == t for t in (a + b + c, c + (b + a), sum([b, c, a]))], "grouping changes a tally")
+    for t in (a + b + c, c + (b + a), sum([b, c, a])):
+        holds(whole == t, f"seed 8: parts of {whole} add up to {t}")
     holds(subject.tally(iter(np.split(reports, [0, 3, 700]))) == whole, "a tally of batches differs")
     holds(subject.tally(list(reports)) == whole, "a tally of a list of reports differs")
     holds(np.array_equal(np.concatenate([part.counts for part in whole]), whole.counts), "attributes are not all of a tally")

@@ -17,17 +17,20 @@ from ..randomness import Source
 from ..solutions.spl import SPL
 from .tools import Z, cell, everyone, holds, inputs, laws_of, many, protocols, sizes
 
+KEYED = "key bytes(range(32))"
+
 
 def fit(subject: Any) -> None:
     """Reports fit the law (chi-square), for the first and the last input."""
     laws = laws_of(subject)
     for v in (0, -1):
         n = many(subject) // 4
-        reports = subject.randomize(everyone(subject, lambda k, v=v: v % k, n), 10 + v)  # type: ignore[misc]
+        reports = subject.randomize(everyone(subject, lambda k, v=v: v % k, n), seed := 10 + v)  # type: ignore[misc]
         rows = np.ascontiguousarray(reports).view(np.dtype((np.void, subject.report_bytes))).reshape(-1)
         found, counts = np.unique(rows, return_counts=True)
         seen = dict(zip((row.tobytes() for row in found), counts.tolist(), strict=True))
-        holds(seen.keys() <= laws[v].keys(), "a report that the law does not have")
+        beyond = sorted(seen.keys() - laws[v].keys())
+        holds(not beyond, f"seed {seed}, input {v}: of {n} reports, {len(beyond)} are unknown to the law, such as {beyond[:1]}")
         expected = np.array([float(n * chance) for chance in laws[v].values()])
         observed = np.array([seen.get(report, 0) for report in laws[v]], float)
         common = expected >= 5
@@ -38,7 +41,10 @@ def fit(subject: Any) -> None:
         freedom = max(1, sum(len(o) for o, _ in groups) - 1)
         # Wilson and Hilferty: the cube root of chi-square over its degrees of freedom is close to normal
         z = ((squares / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)) / (2 / (9 * freedom)) ** 0.5
-        holds(z < Z, f"chi-square of input {v} is {squares:.1f} with {freedom} degrees of freedom, {z:.1f} deviations")
+        most = int(np.argmax((observed - expected) ** 2 / np.maximum(expected, 5)))
+        worst = f"{list(laws[v])[most]!r} came {observed[most]:.0f} times, not {expected[most]:.1f}"
+        shown = f"chi-square is {squares:.1f} with {freedom} degrees of freedom, {z:.1f} deviations"
+        holds(z < Z, f"seed {seed}, input {v}: of {n} reports, {worst}; {shown}")
 
 
 def unbiased(subject: Any) -> None:
@@ -46,7 +52,7 @@ def unbiased(subject: Any) -> None:
     for place in (0, 1, 2):
         n = many(subject) // (1, 4, 4)[place]
         held = [(0, k // 2, k - 1)[place] for k in sizes(subject)]
-        tally = subject.tally(subject.randomize(inputs(subject, np.tile(held, (n, 1))), 20 + place))
+        tally = subject.tally(subject.randomize(inputs(subject, np.tile(held, (n, 1))), seed := 20 + place))
         for part, each, value in zip(tally, protocols(subject), held, strict=True):
             v = cell(each, value)
             channel, k, answers = part.protocol.channel, len(part.counts), part.n
@@ -54,12 +60,16 @@ def unbiased(subject: Any) -> None:
             mean = np.where(np.arange(k) == v, float(channel.p), float(channel.q))
             sigma = np.sqrt(np.where(np.arange(k) == v, own, other) * answers)
             z = (part.counts - answers * mean) / np.maximum(sigma, 1e-3)
-            holds(np.abs(z) < Z, f"counts of users with {v} are off by {z[np.abs(z).argmax()]:.1f} deviations at {np.abs(z).argmax()}")
+            worst, each_n = int(np.abs(z).argmax()), np.broadcast_to(answers, k)
+            shown = f"{part.counts[worst]} of {each_n[worst]} support {worst}, not {(each_n * mean)[worst]:.1f}"
+            holds(np.abs(z) < Z, f"seed {seed}: of the reports of users with {v}, {shown}: {z[worst]:.1f} deviations")
             if channel.others is not None and k > 2:
                 q = float(channel.q)
                 together = (k - 1) * (other + (k - 2) * (float(channel.others) - q * q))
-                off = (np.delete(part.counts, v).sum() - answers * (k - 1) * q) / np.sqrt(max(answers * together, 1.0))
-                holds(abs(off) < 2 * Z, f"all others of users with {v} are off by {off:.1f} deviations")
+                found, expected = int(np.delete(part.counts, v).sum()), answers * (k - 1) * q
+                off = (found - expected) / np.sqrt(max(answers * together, 1.0))
+                shown = f"seed {seed}: reports of users with {v} support others {found} times, not {expected:.1f}"
+                holds(abs(off) < 2 * Z, f"{shown}: {off:.1f} deviations")
 
 
 def variance(subject: Any) -> None:
@@ -75,10 +85,11 @@ def variance(subject: Any) -> None:
     cells = [np.bincount(each.cell_of(group[:, j]), minlength=each.cells) for j, each in enumerate(protocols(subject))]
     generator = np.random.default_rng(31)
     tallies = [subject.simulate(held[0] if isinstance(subject, Protocol) else held, generator) for _ in range(groups)]
-    holds(all(t.users == users for t in tallies), "a simulated tally has another number of users")
+    holds(all(t.users == users for t in tallies), f"a tally simulated of {users} users is of {[t.users for t in tallies[:3]]}")
     simulated = [(t.counts, t.n) for t in tallies]
-    holds(np.array_equal(subject.tally(parts[0]).counts, drawn[0][0]), "a tally counts something else")
-    for what, found in (("reports", drawn), ("simulate", simulated)):
+    counted = subject.tally(parts[0]).counts
+    holds(np.array_equal(counted, drawn[0][0]), f"seed 30: a tally of {users} reports has {counted}, not {drawn[0][0]}")
+    for what, found in (("reports, seed 30", drawn), ("simulate, seed 31", simulated)):
         counts = np.array([each for each, _ in found])
         answers = np.array([np.broadcast_to(n, each.shape) for each, n in found])
         for j, (seen, part) in enumerate(subject.parts):
@@ -88,9 +99,13 @@ def variance(subject: Any) -> None:
             expected = expected if isinstance(subject, Protocol) else expected[j]
             off = (estimates.mean(axis=0) - truth) / np.sqrt(np.maximum(expected, 1e-12) / groups)
             ratio = estimates.var(axis=0, ddof=1) / np.maximum(expected, 1e-12)
-            holds(np.abs(off) < Z, f"the mean of {what} is off by {np.abs(off).max():.1f} deviations")
+            worst, shown = int(np.abs(off).argmax()), f"{what}: of {groups} estimates from {users} users, the"
+            numbers = f"{estimates.mean(axis=0)[worst]:.6g}, not {truth[worst]:.6g}"
+            holds(np.abs(off) < Z, f"{shown} mean of value {worst} is {numbers}: {off[worst]:.1f} deviations")
             rough = expected * (users * channel.slope) ** 2 > 2  # else too few events
-            holds(np.abs(ratio - 1)[rough] < Z * (3 / groups) ** 0.5, f"the variance of {what} is off: ratios {ratio[rough]}")
+            worst = int(np.argmax(np.abs(ratio - 1) * rough))
+            numbers = f"{expected[worst] * ratio[worst]:.4g}, not {expected[worst]:.4g}"
+            holds(np.abs(ratio - 1)[rough] < Z * (3 / groups) ** 0.5, f"{shown} variance of value {worst} is {numbers}")
 
 
 def rounds(subject: Any) -> None:
@@ -130,7 +145,9 @@ def rounds(subject: Any) -> None:
                 mean, square, number = (x[part][chosen] for x in (means[at], seconds[at], answers))
                 sigma = np.sqrt((square - mean**2 + Z / number) / number)  # not 0 where nothing rare was seen
                 off = np.abs(mean - float(expected)) / sigma
-                holds(off < Z, f"products of two rounds are off by {off.max():.1f} deviations")
+                worst = int(off.argmax())
+                shown = f"the mean product of two rounds is {mean[worst]:.6f}, not {float(expected):.6f}"
+                holds(off < Z, f"seed 50, {n} users who hold {each.k - 1}: {shown}: {off[worst]:.1f} deviations")
         if isinstance(each, Memoized):
             _independent(each, n // 4)
 
@@ -146,11 +163,12 @@ def _apart(subject: SPL, contributed: Any) -> None:
         shares = [float(subject.answering[at] * Fraction(subject.parts[at][0].channel.p)) for at in (i, j)]
         products = (x - shares[0]) * (y - shares[1])
         z = products.sum() / max(products.std() * len(products) ** 0.5, 1e-9)
-        holds(abs(z) < Z, f"reports on attributes {i} and {j} go together: {z:.1f} deviations")
+        shown = f"seed 50: of {len(products)} users, reports on attributes {i} and {j} go together"
+        holds(abs(z) < Z, f"{shown}, with a covariance of {products.mean():.6f}: {z:.1f} deviations")
 
 
 def _independent(protocol: Memoized, n: int) -> None:
-    """Hold permanent answers of two classes of a user, and of two users, to be independent.
+    """Hold permanent answers of two classes of a user, of two users, and of classes of users near each other, to be independent.
 
     Own contributions do not go together, and to support a third value under one class does not make it likelier under the other.
     """
@@ -165,22 +183,26 @@ def _independent(protocol: Memoized, n: int) -> None:
     speaks = (one > 0) & (other > 0) if protocol.answering[0] < 1 else np.ones(n, np.bool_)  # 0: the value's cell is not held
     moments: Channel = protocol.permanent.moments  # type: ignore[union-attr]
     p, q, spread = float(moments.p), float(moments.q), float(moments.spread[0])
-    for what, chosen, x, y in (
-        ("memo classes", speaks & (one != other), a, b),
-        ("users", speaks & np.roll(speaks, 1), a, np.roll(a, 1)),
-    ):
+    pairs = [("memo classes", speaks & (one != other), a, b), ("users", speaks & np.roll(speaks, 1), a, np.roll(a, 1))]
+    pairs += [  # users near each other, whose numbers might run into those of each other's classes
+        (f"memo classes of users {apart} apart", speaks & np.roll(speaks, apart), a, np.roll(b, apart))
+        for apart in (*range(-8, 0), *range(1, 9))
+    ]
+    for what, chosen, x, y in pairs:
         if chosen.sum() > 100:
             z = ((x - p) * (y - p))[chosen].sum() / (spread * chosen.sum() ** 0.5)
-            holds(abs(z) < Z, f"permanent answers of two {what} go together: {z:.1f} deviations")
+            shown = f"{KEYED}: of {chosen.sum()} pairs, permanent answers of two {what} go together"
+            holds(abs(z) < Z, f"{shown}, with a covariance of {z * spread / chosen.sum() ** 0.5:.6f}: {z:.1f} deviations")
     again = d[(c == 1) & (one != other)]
     if third and not isinstance(protocol, Hashing) and again.size > 100:
         z = (again.sum() - again.size * q) / (again.size * q * (1 - q)) ** 0.5
-        holds(abs(z) < Z, f"permanent answers of two memo classes support a third value together: {z:.1f} deviations")
+        shown = f"{KEYED}: of {again.size} users whose one class supports value {third}, the other does {again.sum():.0f} times"
+        holds(abs(z) < Z, f"{shown}, not {again.size * q:.1f}: {z:.1f} deviations")
 
 
 def coverage(subject: Mechanism) -> None:
     """Intervals of 95 % cover at least 94 % of the time, and no more than 96 % where counts are large."""
-    users, times = 4000, 4000
+    users, times = 4000, 20_000
     generator = np.random.default_rng(40)
     for share, channel in {(share, seen.channel): None for share, (seen, _) in zip(subject.answering, subject.parts, strict=True)}:
         n = round(users * share)
@@ -195,6 +217,7 @@ def coverage(subject: Mechanism) -> None:
             limits = intervals.limits(x, counts, n, users, channel, 0.95, "sample")
             covered = ((limits[:, 0] <= f) & (f <= limits[:, 1])).mean()
             slack = Z * (0.05 * 0.95 / times) ** 0.5
-            holds(covered > 0.94 - slack, f"intervals cover {covered:.3f} at f={f}")
+            shown = f"seed 40: {times} intervals from {n} reports cover f={f} {covered:.4f} of the time"
+            holds(covered > 0.94 - slack, f"{shown}, not at least {0.94 - slack:.4f}")
             if float(channel.spread[1]) * n > intervals.SMALL:
-                holds(covered < 0.96 + slack, f"intervals cover {covered:.3f} at f={f}")
+                holds(covered < 0.96 + slack, f"{shown}, not at most {0.96 + slack:.4f}")

@@ -1,9 +1,10 @@
 """What the laws share."""
 
+import shlex
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
-from math import prod
+from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,37 @@ def refuses(call: Callable[[], object], name: str, shown: object) -> None:
         holds(name in str(error), f"the error for {shown!r} does not name {name!r}: {error}")
     else:
         raise AssertionError(f"{name}={shown!r} is accepted")
+
+
+def repeated(law: str, subject: Any) -> str:
+    """Return the line that holds a subject to a law again; what is not importable is named by module and class."""
+    import multi_freq_ldpy
+
+    imports, elsewhere = ["from multi_freq_ldpy import *"], []
+    for cls in dict.fromkeys(map(type, (subject, *getattr(subject, "protocols", ())))):
+        if cls.__module__ == "__main__" or cls.__qualname__ != cls.__name__:
+            elsewhere.append(f"{cls.__qualname__} from {cls.__module__}")
+        elif getattr(multi_freq_ldpy, cls.__name__, None) is not cls:
+            imports.append(f"from {cls.__module__} import {cls.__name__}")
+    call = f"checks.check_law({law!r}, {subject!r})"
+    if elsewhere:
+        return f"repeat: {call} with {', '.join(elsewhere)}"
+    code = "; ".join([*imports, call])
+    quoted = shlex.quote(code) if set(code) & set('"\\$`!') else f'"{code}"'
+    return f"repeat: python -c {quoted}"
+
+
+def exponential(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Return rational numbers just below and just above e^x, x > 0, from the series: laws do not trust the arithmetic they check."""
+    digits, halvings = 2**400, ceil(x).bit_length()
+    low, high, lower, upper = 0, 0, digits, digits
+    for i in range(1, 80):
+        low, high = low + lower, high + upper
+        lower, upper = floor(lower * x / (i << halvings)), ceil(upper * x / (i << halvings))
+    high += 2 * upper  # more than all that is left
+    for _ in range(halvings):
+        low, high = low * low // digits, -(-high * high // digits)
+    return Fraction(low, digits), Fraction(high, digits)
 
 
 def protocols(subject: Mechanism) -> tuple[Protocol, ...]:

@@ -1,4 +1,4 @@
-"""Coverage-guided fuzzing of all targets, each in a process of its own: ``python fuzz/run.py --seconds 60``."""
+"""Coverage-guided fuzzing of all targets, each in a process of its own: ``python fuzz/fuzz.py --seconds 60``."""
 
 import argparse
 import importlib
