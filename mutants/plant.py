@@ -39,6 +39,7 @@ class Copy:
 
     def __init__(self, place: Path) -> None:
         self.place, self.warm = place, place / "warm"
+        self.warm.mkdir(parents=True)
         for name in ("src", "tests", "examples"):
             shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy2(ROOT / "pyproject.toml", place)
