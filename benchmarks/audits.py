@@ -184,7 +184,8 @@ seen for one of the inputs, the true loss may be infinite; the bound then only s
 - **RAPPOR** of pure-ldp 1.2.0 never clears a bit that is 1: a report with the bit of a value at 0 excludes that value. Its stated ε is what
   its own `convert_f_to_eps` gives for f = 0.75 and one hash function.
 
-The bounds of this package stay below what it states and come close to it; that they do so in two hundred runs is part of `make verify`.
+The bounds of this package stay below what it states. `make verify` makes two hundred audits of each of four protocols, and looks how
+many exceed the exact loss ([report](verification.md)).
 """
 
 

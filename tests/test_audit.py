@@ -155,6 +155,30 @@ def test_order_leaks_are_learnt() -> None:
     assert found.epsilon > 3.0 and 0 in found.seen
 
 
+def test_what_is_no_leak_is_none() -> None:
+    """Counters, clocks and ageing tell nothing about the input, however they look."""
+    numbers, generator = count(), np.random.default_rng(9)
+
+    def counted(value: int) -> tuple[int, int]:
+        return next(numbers), value ^ int(generator.random() < 0.25)
+
+    assert audit(counted, 4000, inputs=(0, 1)).epsilon <= log(3)
+    assert audit(lambda value: next(numbers).to_bytes(4, "big") + generator.bytes(1), 4000, inputs=(0, 1)).epsilon < 0.1
+
+
+def test_leaks_of_every_kind_are_learnt() -> None:
+    """Lengths, first bytes of reports of any length, entries of dicts, letters, numbers without bounds."""
+    generator = np.random.default_rng(10)
+    for leak in (
+        lambda value: generator.bytes(3 + value),
+        lambda value: bytes([value]) + generator.bytes(int(generator.integers(5, 9))),
+        lambda value: {"nonce": generator.random(), "answer": value},
+        lambda value: f"{generator.integers(10**6):06}, {'yes' if value else 'no'}",
+        lambda value: [np.inf, 10**400, -(10**400), generator.random(), value],
+    ):
+        assert audit(leak, 4000, inputs=(0, 1)).epsilon > 4.0
+
+
 def test_clients_of_anyone() -> None:
     """Clients that remember, and clients that do not, for a callable that makes them."""
     protocol = LGRR(4, 2.0, 1.0)
@@ -198,6 +222,9 @@ def test_bad_arguments() -> None:
         (lambda: audit(SMP(GRR, [3, 3], 1.0), inputs=((0, 0), (0, 3))), "inputs"),
         (lambda: audit(GRR(3, 1.0), statistic=1), "statistic must be a callable"),
         (lambda: audit(GRR(3, 1.0), rounds=0), "rounds must be"),
+        (lambda: audit(Client(LGRR(3, 2.0, 1.0)).report, 100, inputs=(0, 1)), "independent reports, which one client does not"),
+        (lambda: audit(GRR(3, 1.0), 100, statistic=lambda report: float("nan")), "statistic must be a number, not nan"),
+        (lambda: audit(lambda value: value, 100, inputs=(0, 1), statistic=lambda report: float("nan")), "statistic must be a number"),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             call()

@@ -1,5 +1,7 @@
 """The exact worst case: what is promised, found again from the law, with inputs and a report that attain it."""
 
+import copy
+import pickle
 from fractions import Fraction
 from functools import cached_property
 from math import inf
@@ -81,10 +83,46 @@ def test_what_cannot_be_listed_says_how_large_it_is() -> None:
         exact_epsilon(3)  # type: ignore[arg-type]
 
 
+def test_laws_that_are_none() -> None:
+    """Fractions that add up to 1, for reports that together are not too many."""
+
+    class Doubles(GRR):
+        def law(self, value: int) -> dict[bytes, Any]:
+            return {report: float(chance) for report, chance in super().law(value).items()}
+
+    class Twice(GRR):
+        def law(self, value: int) -> dict[bytes, Any]:
+            return {report: 2 * chance for report, chance in super().law(value).items()}
+
+    class Nothing(GRR):
+        def law(self, value: int) -> dict[bytes, Any]:
+            return {}
+
+    class Lawless(GRR):
+        def law(self, value: int) -> dict[bytes, Any]:
+            raise NotImplementedError
+
+    class Disjoint(GRR):
+        def law(self, value: int) -> dict[bytes, Any]:
+            return {bytes([value % 256, value // 256, i]): Fraction(1, 2) for i in range(2)}
+
+    for cls in (Doubles, Twice, Nothing):
+        with pytest.raises(TypeError, match="fractions that add up to 1"):
+            exact_epsilon(cls(3, 1.0))
+    with pytest.raises(ValueError, match="has no law"):
+        exact_epsilon(Lawless(3, 1.0))
+    assert exact_epsilon(Disjoint(300, 1.0)) == inf
+    with pytest.raises(ValueError, match="1600 reports of 800 inputs"):
+        exact_epsilon(Disjoint(800, 1.0))
+
+
 def test_it_is_a_number_and_a_sentence() -> None:
     found = exact_epsilon(GRR(3, 1.0))
     assert isinstance(found, float) and found <= 1.0 and isinstance(found.attribute, WorstCase)
     lines = repr(found).splitlines()
     assert lines[0] == "one report              1.0: report 0x00 is 2.71828 times as likely for 0 as for 1"
     assert lines[2] == "lifetime                inf: every further report tells more"
+    for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert copied == found and copied.inputs == found.inputs and copied.attribute.report == found.attribute.report
+    assert "e^800 times as likely" in repr(WorstCase(Fraction(exact.exp(Fraction(800))[0]), (0, 1), b"x"))
     assert repr(exact_epsilon(RSFD(GRR, [2, 6], 1.0))).splitlines()[1].endswith("for (0, 0) as for (0, 1)")

@@ -109,15 +109,17 @@ def draw(rows: list[tuple[object, ...]], path: Path) -> None:
     figure, ax = plt.subplots(figsize=(7, 3.8), layout="constrained")
     for of, colour, marker in (("sample", "#0072B2", "o"), ("population", "#D55E00", "x")):
         points = np.array([(row[7], row[6]) for row in rows if row[5] == of], np.float64)
-        ax.plot(points[:, 0], 100 * points[:, 1], marker, ls="", color=colour, markersize=3, alpha=0.6, label=f"of the {of}")
+        ax.plot(
+            points[:, 0], 100 * points[:, 1], marker, ls="", color=colour, markersize=3, alpha=0.6, label=f"of the {of}", rasterized=True
+        )
     ax.axhline(95, color="black", lw=0.8)
     ax.axhspan(94, 96, color="#999999", alpha=0.2, lw=0)
     ax.set_xscale("log")
     ax.set_xlabel("variance of the count of a rare value")
     ax.set_ylabel("coverage, %")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="upper right")
-    figure.savefig(path, metadata={"Date": None})
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2)
+    figure.savefig(path, dpi=200, metadata={"Date": None})
     plt.close(figure)
 
 

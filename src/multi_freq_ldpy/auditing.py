@@ -1,16 +1,17 @@
 """Measuring privacy: a lower bound of ε from reports as they are sent, whoever wrote what sends them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from math import inf, log
+from math import inf, isnan, log
 from typing import Any
 
 import numpy as np
 
 from . import _check, evidence, wire, worst_case
 from .evidence import Scores
+from .longitudinal.client import Client
 from .longitudinal.panel import Panel
 from .mechanism import BATCH, Mechanism
 from .protocol import Protocol
@@ -60,9 +61,11 @@ def audit(
 
     A *protocol or solution* is audited by its reports as bytes on the wire. The event is that the likelihood ratio of a report, from the
     exact law, is large; it is chosen before anything is drawn. ``inputs`` are the two that the law says are told apart best, unless given.
-    Where the law is too large to list, the statistic is how many attributes the report supports for the first input less the second.
+    Where the law is too large to list, they are the first and the last, and the statistic is how many attributes the report supports for
+    the first input less the second.
 
-    A *callable*, written by anyone, gets an input and returns bytes or a report of any kind. ``inputs`` must be given. A number
+    A *callable*, written by anyone, gets an input and returns bytes or a report of any kind, independently of what it returned before; it
+    is called about the two inputs in random order. ``inputs`` must be given. A number
     ``statistic(report)`` is large when the report speaks for the first input, or small; without it, what tells the two apart is learnt. In
     both cases the event is chosen on one half of the sample and tested on the other.
 
@@ -80,6 +83,10 @@ def audit(
     half = _check.Integer(20, 2**40)("n", n) // 2
     risk = 1 - _check.probability("confidence", confidence, 0.5, 1 - 1e-12)
     times = _check.Integer(1, 2**20)("rounds", rounds)
+    if isinstance(getattr(target, "__self__", None), Client):
+        raise ValueError(
+            "target must give independent reports, which one client does not: give rounds, and a function that makes new clients"
+        )
     if statistic is not None and not callable(statistic):
         raise TypeError(f"statistic must be a callable, not {_check.shown(statistic)}")
     if not isinstance(target, Mechanism) and not callable(target):
@@ -91,14 +98,15 @@ def audit(
         if times == 1 and statistic is None and listed:
             return _by_law(target, pair, half, risk, rng)
         samples = _Reports(target, pair, listed, half, times, rng)
-        scores = [samples.scored(each) for each in ([statistic] if statistic else samples.attacks)]
-        names = ["the statistic"] if statistic else samples.names
+        scores, names = samples.scored(statistic), ["the statistic"] if statistic else samples.names
+        learnt = 0
     else:
         if inputs is None:
             raise ValueError("inputs must be given for a callable: the two that are to be told apart")
         pair = inputs[0], inputs[1]
-        scores, names = _of_callable(target, pair, half, times, statistic)
-    return _tested(pair, scores, names, risk)
+        learnt = 0 if statistic else half // 4
+        scores, names = _of_callable(target, pair, half, times, statistic, learnt)
+    return _tested(pair, scores, names, risk, learnt)
 
 
 def _pair(subject: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bool]:
@@ -111,7 +119,7 @@ def _pair(subject: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bool]:
             raise ValueError(f"inputs must be a pair of single inputs, not {_check.shown(inputs)}")
     try:
         worst = worst_case.losses(subject, LISTED)[0].inputs
-    except ValueError:
+    except worst_case.Unlisted:
         return given, False
     return worst if inputs is None and worst is not None else given, True
 
@@ -170,25 +178,25 @@ class _Reports:
         self.subject, self.pair, self.half, self.rounds, self.stream = subject, pair, half, rounds, as_stream(rng)
         self.attacks: list[Any] = [self.supports] if rounds == 1 else [self.average, self.mode]
         self.names = ["support of the first less the second"] if rounds == 1 else ["averaging", "the most frequent report"]
-        self._kept: list[list[Any]] | None = None
 
-    def scored(self, attack: Any) -> tuple[Scores, Scores]:
-        """Return a score a sample, for each input."""
-        own = attack in (self.supports, self.average, self.mode)
-        found = []
-        for batches in self._drawn():
-            parts = [attack(data) if own else np.array([float(attack(each)) for each in self._samples(data)]) for data in batches]
-            found.append(np.concatenate(parts))
-        return found[0], found[1]
+    def scored(self, statistic: Callable[[Any], float] | None) -> list[tuple[Scores, Scores]]:
+        """Return a score a sample, for each input: by the statistic, or by each of the attacks, on the same samples."""
 
-    def _drawn(self) -> list[list[bytes]]:
-        """Return reports of both inputs, batch by batch, as bytes; all attacks see the same ones."""
-        if self._kept is None:
-            self._kept = [[self._batch(value, many) for many in self._sizes()] for value in self.pair]
-        return self._kept
+        def by_statistic(data: bytes) -> Scores:
+            assert statistic is not None
+            return _measured(statistic, self._samples(data))
+
+        attacks = [by_statistic] if statistic else self.attacks
+        found: list[list[list[Scores]]] = [[[], []] for _ in attacks]
+        for at, value in enumerate(self.pair):
+            for many in self._sizes():
+                data = self._batch(value, many)
+                for scores, attack in zip(found, attacks, strict=True):
+                    scores[at].append(attack(data))
+        return [(np.concatenate(first), np.concatenate(second)) for first, second in found]
 
     def _sizes(self) -> Iterator[int]:
-        step = max(1, min(BATCH, 2**26 // (self.rounds * max(self.subject.report_bytes, self.subject.parts[-1][1].stop))))
+        step = max(1, min(BATCH, 2**23 // (self.rounds * max(self.subject.report_bytes, self.subject.parts[-1][1].stop))))
         return (min(step, self.half - start) for start in range(0, self.half, step))
 
     def _batch(self, value: Any, many: int) -> bytes:
@@ -242,10 +250,21 @@ class _Reports:
         return np.array([ratios.get(report, 0.0) for report in often])
 
 
+def _measured(statistic: Callable[[Any], float], samples: Iterable[Any]) -> Scores:
+    """Return what a statistic says of samples, if it is a number each time."""
+    scores = []
+    for sample in samples:
+        score = float(statistic(sample))
+        if isnan(score):
+            raise ValueError(f"statistic must be a number, not {score} for {_check.shown(sample)}")
+        scores.append(score)
+    return np.array(scores)
+
+
 def _of_callable(
-    target: Callable[..., Any], pair: tuple[Any, Any], half: int, rounds: int, statistic: Callable[[Any], float] | None
+    target: Callable[..., Any], pair: tuple[Any, Any], half: int, rounds: int, statistic: Callable[[Any], float] | None, learnt: int
 ) -> tuple[list[tuple[Scores, Scores]], list[str]]:
-    """Return scores of what a callable sends about two inputs: by the statistic, or by what is learnt on the first half of the samples."""
+    """Return scores of what a callable sends about two inputs: by the statistic, or by what is learnt from the first samples."""
 
     def sample(value: Any) -> Any:
         if rounds == 1:
@@ -253,43 +272,34 @@ def _of_callable(
         client = target()
         return [client(value) for _ in range(rounds)]
 
-    samples = [[sample(value) for _ in range(half)] for value in pair]
+    samples: list[list[Any]] = [[], []]
+    for at in np.random.default_rng().permutation(np.repeat([0, 1], half)).tolist():  # in any other order, a clock would look like a leak
+        samples[at].append(sample(pair[at]))
     if statistic is not None:
-        scores = [np.array([float(statistic(each)) for each in part]) for part in samples]
-        return [(scores[0], scores[1])], ["the statistic"]
-    if rounds > 1:
-        modes = [[Counter(map(evidence.as_bytes, each)).most_common(1)[0][0] for each in part] for part in samples]
-        means = [_numbers([[evidence.as_numbers(one) for one in each] for each in part]) for part in samples]
-    else:
-        modes = [[evidence.as_bytes(each) for each in part] for part in samples]
-        means = [_numbers([[evidence.as_numbers(each)] for each in part]) for part in samples]
-    learnt, train = [], half // 2
-    by_report = evidence.whole_reports(modes[0][:train], modes[1][:train])
-    learnt.append((by_report(modes[0]), by_report(modes[1])))
-    names = ["the report" if rounds == 1 else "the most frequent report"]
-    if means[0] is not None and means[1] is not None and means[0].shape[1] == means[1].shape[1] > 0:
-        by_number = evidence.each_number(means[0][:train], means[1][:train])
-        learnt.append((by_number(means[0]), by_number(means[1])))
-        names.append("the numbers in the report" if rounds == 1 else "averaging")
-    return learnt, names
+        first, second = (_measured(statistic, part) for part in samples)
+        return [(first, second)], ["the statistic"]
+    sequences = samples if rounds > 1 else [[[each] for each in part] for part in samples]
+    modes = [[Counter(map(evidence.as_bytes, each)).most_common(1)[0][0] for each in part] for part in sequences]
+    rows = evidence.as_rows([[evidence.as_numbers(one) for one in each] for part in sequences for each in part])
+    means = rows[:half], rows[half:]
+    by_report = evidence.whole_reports(modes[0][:learnt], modes[1][:learnt])
+    by_number = evidence.each_number(means[0][:learnt], means[1][:learnt])
+    names = ["the report", "the numbers in the report"] if rounds == 1 else ["the most frequent report", "averaging"]
+    return [(by_report(modes[0]), by_report(modes[1])), (by_number(means[0]), by_number(means[1]))], names
 
 
-def _numbers(samples: list[list[list[float]]]) -> Any:
-    """Return the numbers of samples as an array, averaged over the reports of each; None where they are not equally many."""
-    if len({len(numbers) for sample in samples for numbers in sample}) != 1:
-        return None
-    return np.array(samples, np.float64).mean(axis=1)
+def _tested(pair: tuple[Any, Any], scores: list[tuple[Scores, Scores]], names: list[str], risk: float, learnt: int) -> Audit:
+    """Choose, for each kind of score, input and threshold on one half of the samples, and return the best bound of the other half.
 
-
-def _tested(pair: tuple[Any, Any], scores: list[tuple[Scores, Scores]], names: list[str], risk: float) -> Audit:
-    """Choose, for each kind of score, input and threshold on one half of the samples, and return the best bound of the other half."""
+    The first so many samples, from which scores were learnt, are not for choosing either.
+    """
     tests, found = len(scores), []
     for (first, second), name in zip(scores, names, strict=True):
         train = len(first) // 2
         choices = []
         for swapped, sign in product((False, True), (1.0, -1.0)):
             likely, other = (second, first) if swapped else (first, second)
-            cut, shown = evidence.threshold(sign * likely[:train], sign * other[:train], risk / (2 * tests))
+            cut, shown = evidence.threshold(sign * likely[learnt:train], sign * other[learnt:train], risk / (2 * tests))
             choices.append((shown, swapped, sign, cut))
         _, swapped, sign, cut = max(choices)
         likely, other = (second, first) if swapped else (first, second)

@@ -91,17 +91,37 @@ def as_bytes(report: Any) -> bytes:
     return repr(report).encode()
 
 
-def as_numbers(report: Any) -> list[float]:
-    """Return a report of any kind as numbers, as far as it consists of such: bytes are numbers too."""
+def as_numbers(report: Any) -> NDArray[Any]:
+    """Return a report of any kind as numbers, as far as it consists of such: bytes and letters are numbers too."""
+    if isinstance(report, str):
+        report = report.encode()
     if isinstance(report, bytes | bytearray | memoryview):
-        return [float(each) for each in bytes(report)]
-    if isinstance(report, list | tuple):
-        return [number for each in report for number in as_numbers(each)]
+        return np.frombuffer(bytes(report), np.uint8)
+    if isinstance(report, dict):
+        report = list(report.values())
     if isinstance(report, np.void) and report.dtype.names:
-        return [number for name in report.dtype.names for number in as_numbers(report[name])]
+        report = [report[name] for name in report.dtype.names]
+    if isinstance(report, list | tuple):
+        return np.concatenate([np.empty(0, np.uint8), *map(as_numbers, report)])
     if isinstance(report, np.ndarray) and report.dtype.kind in "biuf":
-        return [float(each) for each in report.ravel()]
-    return [float(report)] if isinstance(report, int | float | np.integer | np.floating | np.bool_) else []
+        return report.ravel()
+    if isinstance(report, int | float | np.integer | np.floating | np.bool_):
+        number: Any = report
+        return np.array([float(number) if abs(number) < 2.0**1000 else np.inf])
+    return np.empty(0, np.uint8)
+
+
+def as_rows(samples: Sequence[Sequence[NDArray[Any]]]) -> NDArray[Any]:
+    """Return a row a sample: the average over its reports of how many numbers they have, and of the numbers, −1 where one has none."""
+    longest = max((len(numbers) for sample in samples for numbers in sample), default=0)
+    rows = np.zeros((len(samples), 1 + longest), np.float32 if longest > 64 else np.float64)
+    for row, sample in zip(rows, samples, strict=True):
+        for numbers in sample:
+            row[0] += len(numbers)
+            row[1 : 1 + len(numbers)] += np.clip(np.nan_to_num(numbers), -1e30, 1e30)
+            row[1 + len(numbers) :] -= 1
+        row /= len(sample)
+    return rows
 
 
 def whole_reports(first: Sequence[bytes], second: Sequence[bytes]) -> Callable[[Sequence[bytes]], Scores]:

@@ -13,7 +13,8 @@ from .protocol import Protocol
 class Influence:
     """How far m malicious among n reports can shift the estimates of an attribute, as expected.
 
-    ``value`` is by how much they can raise the frequency of one value that none of them holds, ``lowered`` by how much they can lower it.
+    ``value`` is by how much they can raise the frequency of one value that none of them holds, ``lowered`` by how much they can lower that
+    of one which everybody else holds. Where only some of the honest users answer, that is for many of them who do.
     """
 
     protocol: Protocol
@@ -30,18 +31,21 @@ class Influence:
     @property
     def lowered(self) -> float:
         """The largest shift of one value downwards."""
-        fewest = -self.protocol._most(1) if not self.channel.binary else 0
-        return self._weight(self.m) * (float(self.channel.q) - fewest) / self.channel.slope
+        weight = self._weight(self.m)
+        against = weight * (float(self.channel.q) - self.protocol._fewest) / self.channel.slope
+        return against + weight - self.m / self.n  # those who hold it are also outweighed, where liars answer more often than they do
 
     def of(self, size: int) -> float:
-        """Return the largest shift of the total frequency of so many values: of the set that suits the attackers best."""
-        values = _check.Integer(1, self.protocol.cells)("size", size)
-        p, q = float(self.channel.p), float(self.channel.q)
-        most = self.protocol._most(values)
+        """Return the largest shift of the total frequency of so many values, none of which the liars hold.
+
+        Of all sets of this size it is the one that suits the liars best.
+        """
+        values = _check.Integer(1, self.protocol.cells - 1)("size", size)
+        most, q = self.protocol._most(values), float(self.channel.q)
         if self.protocol.answering[0] == 1:
-            return self._weight(self.m) * (most - values * q) / (p - q)
-        # A value is estimated from those who speak of it: the attackers divide what they may speak of among the values
-        return values * self._weight(self.m * most / values) * (1 - q) / (p - q)
+            return self._weight(self.m) * (most - values * q) / self.channel.slope
+        # A value is estimated from those who speak of it: the liars divide what they may speak of among the values
+        return values * self._weight(self.m * most / values) * (1 - q) / self.channel.slope
 
     def _weight(self, m: float) -> float:
         """Return the share of m attackers among the reports that speak of a value: all of them do, and of the honest some."""

@@ -103,9 +103,17 @@ class Protocol(Mechanism):
 
     def _most(self, values: int) -> int:
         """Return the most that one report contributes to so many values together, for the values that suit it best."""
-        law = self.law(0)
-        every = np.sort(self.contributions(np.frombuffer(b"".join(law), self.report_dtype, count=len(law))), axis=1)
-        return int(every[:, -values:].sum(axis=1, dtype=np.int64).max())
+        return int(np.sort(self._every(), axis=1)[:, -values:].sum(axis=1, dtype=np.int64).max())
+
+    @property
+    def _fewest(self) -> int:
+        """The least that one report contributes to a value."""
+        return 0 if self.channel.binary else int(self._every().min())
+
+    def _every(self) -> NDArray[Any]:
+        """Return what every possible report contributes."""
+        reports = dict.fromkeys(report for value in range(self.k) for report in self.law(value))
+        return self.contributions(np.frombuffer(b"".join(reports), self.report_dtype, count=len(reports)))
 
     def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
         """Return the counts of the reports that ``_randomize`` would write; a kernel need not keep them."""

@@ -14,6 +14,18 @@ MOST = 2**20
 """Pairs of a report and an input that are gone through at most."""
 
 
+class Unlisted(ValueError):
+    """The reports of a protocol cannot be listed."""
+
+
+class TooMany(Unlisted):
+    """The reports of a protocol are too many."""
+
+    def __init__(self, subject: object, reports: int, inputs: int, most: int) -> None:
+        many = f"{reports} reports of {inputs} inputs"
+        super().__init__(f"{_check.shown(subject)} has {many}, which are more than the {most} pairs that can be gone through")
+
+
 class WorstCase(float):
     """A privacy loss, and what attains it.
 
@@ -31,13 +43,17 @@ class WorstCase(float):
         self.ratio, self.inputs, self.report = ratio, inputs, report
         return self
 
+    def __getnewargs__(self) -> Any:
+        return self.ratio, self.inputs, self.report
+
     def __repr__(self) -> str:
         if self.inputs is None or self.report is None:
             return f"{float(self)!r}: every further report tells more"
         first, second = self.inputs
         if self.ratio is None:
             return f"{float(self)!r}: report 0x{self.report.hex()} is possible for {first}, not for {second}"
-        return f"{float(self)!r}: report 0x{self.report.hex()} is {float(self.ratio):.6g} times as likely for {first} as for {second}"
+        times = f"{float(self.ratio):.6g}" if self < 700 else f"e^{float(self):.6g}"
+        return f"{float(self)!r}: report 0x{self.report.hex()} is {times} times as likely for {first} as for {second}"
 
 
 class ExactEpsilon(WorstCase):
@@ -85,7 +101,12 @@ def exact_epsilon(protocol: Mechanism) -> ExactEpsilon:
 def losses(subject: Mechanism, most: int = MOST) -> tuple[WorstCase, WorstCase]:
     """Return the largest loss of a report between any two inputs, and between two that differ in one attribute."""
     laws = laws_of(subject, most)
+    for law in laws:
+        if not law or not all(isinstance(chance, Fraction | int) for chance in law.values()) or sum(law.values()) != 1:
+            raise TypeError(f"law of {_check.shown(subject)} must give fractions that add up to 1, not {_check.shown(law)}")
     reports = list(dict.fromkeys(report for law in laws for report in law))
+    if len(reports) * len(laws) > most:
+        raise TooMany(subject, len(reports), len(laws), most)
     table, ks = _table(laws, reports), sizes(subject)
     cube = table.reshape(*ks, len(reports))
     whole = _largest(table, 0, reports, lambda at, input: np.unravel_index(input, ks))
@@ -133,8 +154,10 @@ def laws_of(subject: Any, most: int = MOST) -> list[dict[bytes, Fraction]]:
     """Return the law of every input, the last attribute changing fastest, if they have no more than ``most`` entries together."""
     ks = sizes(subject)
     every = [record[0] if isinstance(subject, Protocol) else record for record in np.ndindex(ks)] if prod(ks) <= most else []
-    first = subject.law(every[0] if every else 0 if isinstance(subject, Protocol) else [0] * len(ks))
+    try:
+        first = subject.law(every[0] if every else 0 if isinstance(subject, Protocol) else [0] * len(ks))
+    except (ValueError, NotImplementedError) as error:
+        raise Unlisted(str(error) or f"{_check.shown(subject)} has no law") from None
     if len(first) * prod(ks) > most:
-        inputs = f"{len(first)} reports of {prod(ks)} inputs"
-        raise ValueError(f"{_check.shown(subject)} has {inputs}, which are more than the {most} pairs that can be gone through")
+        raise TooMany(subject, len(first), prod(ks), most)
     return [first, *(subject.law(each) for each in every[1:])]

@@ -118,7 +118,7 @@ def laws_of(subject: Any) -> list[dict[bytes, Fraction]]:
     """Return the law of every input, the last attribute changing fastest, where that can be gone through."""
     try:
         return worst_case.laws_of(subject, ENUMERATED)
-    except ValueError as error:
+    except worst_case.Unlisted as error:
         raise NotApplicable(str(error)) from None
 
 

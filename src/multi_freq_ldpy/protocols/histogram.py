@@ -119,6 +119,10 @@ class SHE(OneShot):
     def _most(self, values: int) -> int:
         return values * LARGEST
 
+    @property
+    def _fewest(self) -> int:
+        return -LARGEST
+
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray((reports < -LARGEST).any(axis=1))
 

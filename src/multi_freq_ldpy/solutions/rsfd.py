@@ -72,7 +72,7 @@ class Attribute:
 class RSFD(SideBySide):
     """Random sampling plus fake data (RS+FD): one attribute is reported at an amplified budget, a fake report goes with each other one.
 
-    The sampled attribute is reported at ε' = ln(d·(e^ε − 1) + 1), and nobody can tell which one it was. For two records that
+    The sampled attribute is reported at ε' = ln(d·(e^ε − 1) + 1), and which one it was is not said. For two records that
     differ in *one attribute* that costs ε if domains are equal or fakes are randomized zero vectors, and ``privacy.report_attribute`` says
     how much otherwise; for *any two records* it costs ε', which is ``privacy.report``. ``amplify=False`` reports at ε itself, which
     is then the cost for any two records; ``SMP`` has less error at that.
