@@ -72,8 +72,8 @@ OLDEST := tests/test_vectors.py tests/test_randomness.py tests/test_kernels.py t
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/python -m pip install --quiet "numpy==1.26.0" "numba==0.59.0" -e . "pytest>=8"
-	.venv-lowest/bin/python -m pytest $(OLDEST) -k "not (unbiased or variance or fit or cover or moments or rounds or listings or drawn_ahead or averaging)"
+	.venv-lowest/bin/python -m pip install --quiet "numpy==1.26.0" "numba==0.59.0" -e . "pytest>=8" "pytest-xdist>=3.6"
+	.venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal $(OLDEST) -k "not (unbiased or variance or fit or cover or moments or rounds or listings or drawn_ahead or averaging)"
 	rm -rf .venv-lowest
 
 $(VENV)/bin/python:

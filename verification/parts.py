@@ -36,13 +36,12 @@ from multi_freq_ldpy import (
     intervals,
     wire,
 )
+from multi_freq_ldpy.checks.tools import Z, chi_square, counted
 from multi_freq_ldpy.randomness import Source
 from multi_freq_ldpy.worst_case import laws_of
 
 ONE_SHOT: list[Any] = [GRR, BLH, OLH, SS, SUE, OUE, THE]
 CHAINS: list[Any] = [LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH]
-Z = 6.0
-"""Standard deviations beyond which something does not hold: a right result fails with probability 2·10⁻⁹."""
 
 
 @dataclass
@@ -179,29 +178,17 @@ def small() -> list[Any]:
     return [*made, SPL(OUE, [2, 3], 2.0), SMP([GRR, OUE], [3, 3], 1.0), RSFD(OUE, [2, 2], 1.0), RSFD(GRR, [2, 3], 1.0, balance=True)]
 
 
-def deviations(observed: NDArray[Any], expected: NDArray[Any]) -> float:
-    """Return how many deviations a chi-square is from its mean, rare outcomes taken together (Wilson and Hilferty)."""
-    common = expected >= 5
-    squares = ((observed - expected)[common] ** 2 / expected[common]).sum()
-    rest = expected[~common].sum()
-    freedom = max(1, int(common.sum()) - 1 + (rest > 0))
-    if rest > 0:
-        squares += (observed[~common].sum() - rest) ** 2 / rest
-    return float(((squares / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)) / (2 / (9 * freedom)) ** 0.5)
-
-
 def fit(subject: Any, n: int) -> Found:
     """Hold reports to their law; as a control, laws whose two likeliest reports have one per cent less and more have to be rejected."""
     found, seed = Found(), 13
     value = 0 if hasattr(subject, "k") else [0] * subject.d
     law = subject.law(value)
     data = wire.encode(subject, subject.randomize(np.array([value] * n), seed))
-    rows, counts = np.unique(np.frombuffer(data, f"V{subject.report_bytes}"), return_counts=True)
-    seen = {row.tobytes(): int(c) for row, c in zip(rows, counts, strict=True)}
+    seen = counted(data, subject.report_bytes)
     found.holds(seen.keys() <= law.keys(), subject, seed, "a report that the law does not have")
     observed = np.array([seen.get(report, 0) for report in law])
     expected = np.array([float(n * chance) for chance in law.values()])
-    z, control = deviations(observed, expected), deviations(observed, tilted(expected))
+    z, control = chi_square(observed, expected)[0], chi_square(observed, tilted(expected))[0]
     found.holds(z < Z, subject, seed, f"{z:.1f} deviations from its law")
     found.holds(control > Z or n < 10**6, subject, seed, f"a wrong law is only {control:.1f} deviations away")
     found.add("reports drawn for fits", n)
@@ -228,7 +215,7 @@ def below() -> Found:
         n = max(4 * 10**6, 2000 * m)
         observed = np.bincount(Source.of(Stream(17), b"verify", n).below(n, m), minlength=m)
         expected = np.full(m, n / m)
-        z, control = deviations(observed, expected), deviations(observed, tilted(expected))
+        z, control = chi_square(observed, expected)[0], chi_square(observed, tilted(expected))[0]
         found.holds(z < Z and control > Z, f"below {m}", 17, f"{z:.1f} deviations, the control {control:.1f}")
         found.rows.append((f"whole numbers below {m}", f"{n:,}", m, f"{z:.1f}", f"{control:.1f}"))
         found.add("wrong laws rejected", int(control > Z))
@@ -247,7 +234,7 @@ def noise(n: int) -> Found:
             weights = np.exp(-float(exponent) * np.abs(np.arange(-2000, 2001)))
             folded = np.bincount(np.clip(np.arange(-2000, 2001), -reach, reach) + reach, weights=weights)
             laws.append(n * folded / weights.sum())
-        z, control = (deviations(observed, law) for law in laws)
+        z, control = (chi_square(observed, law)[0] for law in laws)
         found.holds(z < Z and (control > Z or n < 10**6), protocol, 19, f"{z:.1f} deviations, the control {control:.1f}")
         found.rows.append((f"noise of {protocol!r}", f"{n:,}", 2 * reach + 1, f"{z:.1f}", f"{control:.1f}"))
         found.add("wrong laws rejected", int(control > Z))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import intervals
+from .. import intervals, wire
 from ..channel import Channel
 from ..longitudinal.memoized import Memoized
 from ..longitudinal.panel import Panel
@@ -15,7 +15,7 @@ from ..protocol import Protocol
 from ..protocols.hashing import Hashing
 from ..randomness import Source
 from ..solutions.spl import SPL
-from .tools import Z, cell, everyone, holds, inputs, laws_of, many, protocols, sizes
+from .tools import Z, cell, chi_square, counted, everyone, holds, inputs, laws_of, many, protocols, sizes
 
 KEYED = "key bytes(range(32))"
 
@@ -26,21 +26,12 @@ def fit(subject: Any) -> None:
     for v in (0, -1):
         n = many(subject) // 4
         reports = subject.randomize(everyone(subject, lambda k, v=v: v % k, n), seed := 10 + v)  # type: ignore[misc]
-        rows = np.ascontiguousarray(reports).view(np.dtype((np.void, subject.report_bytes))).reshape(-1)
-        found, counts = np.unique(rows, return_counts=True)
-        seen = dict(zip((row.tobytes() for row in found), counts.tolist(), strict=True))
+        seen = counted(wire.encode(subject, reports), subject.report_bytes)
         beyond = sorted(seen.keys() - laws[v].keys())
         holds(not beyond, f"seed {seed}, input {v}: of {n} reports, {len(beyond)} are unknown to the law, such as {beyond[:1]}")
         expected = np.array([float(n * chance) for chance in laws[v].values()])
         observed = np.array([seen.get(report, 0) for report in laws[v]], float)
-        common = expected >= 5
-        groups = [(observed[common], expected[common])]
-        if not common.all():
-            groups.append((observed[~common].sum(keepdims=True), expected[~common].sum(keepdims=True)))
-        squares = sum(((o - e) ** 2 / e).sum() for o, e in groups)
-        freedom = max(1, sum(len(o) for o, _ in groups) - 1)
-        # Wilson and Hilferty: the cube root of chi-square over its degrees of freedom is close to normal
-        z = ((squares / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)) / (2 / (9 * freedom)) ** 0.5
+        z, squares, freedom = chi_square(observed, expected)
         most = int(np.argmax((observed - expected) ** 2 / np.maximum(expected, 5)))
         worst = f"{list(laws[v])[most]!r} came {observed[most]:.0f} times, not {expected[most]:.1f}"
         shown = f"chi-square is {squares:.1f} with {freedom} degrees of freedom, {z:.1f} deviations"

@@ -8,6 +8,7 @@ from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import registry, worst_case
 from ..mechanism import Mechanism
@@ -126,3 +127,23 @@ def many(subject: Mechanism) -> int:
     """Return how many reports the statistical laws draw: enough to see an error of one per cent."""
     n: int = min(2_000_000, 60_000_000 // subject.parts[-1][1].stop) // len(subject.parts)
     return n if all(seen.channel.binary for seen, _ in subject.parts) else n // 8  # exact noise takes longer to draw
+
+
+def counted(data: bytes, size: int) -> dict[bytes, int]:
+    """Return how often each report of so many bytes occurs."""
+    rows, counts = np.unique(np.frombuffer(data, f"V{size}"), return_counts=True)
+    return dict(zip((row.tobytes() for row in rows), counts.tolist(), strict=True))
+
+
+def chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> tuple[float, float, int]:
+    """Return how many deviations a chi-square is from its mean, itself and its degrees of freedom; rare outcomes are taken together.
+
+    Wilson and Hilferty: the cube root of chi-square over its degrees of freedom is close to normal.
+    """
+    common = expected >= 5
+    groups = [(observed[common], expected[common])]
+    if not common.all():
+        groups.append((observed[~common].sum(keepdims=True), expected[~common].sum(keepdims=True)))
+    squares = float(sum(((o - e) ** 2 / e).sum() for o, e in groups))
+    freedom = max(1, sum(len(o) for o, _ in groups) - 1)
+    return ((squares / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)) / (2 / (9 * freedom)) ** 0.5, squares, freedom
