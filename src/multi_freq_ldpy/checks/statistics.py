@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import intervals, wire
+from .. import intervals
 from ..channel import Channel
 from ..longitudinal.memoized import Memoized
 from ..longitudinal.panel import Panel
@@ -26,7 +26,7 @@ def fit(subject: Any) -> None:
     for v in (0, -1):
         n = many(subject) // 4
         reports = subject.randomize(everyone(subject, lambda k, v=v: v % k, n), seed := 10 + v)  # type: ignore[misc]
-        seen = counted(wire.encode(subject, reports), subject.report_bytes)
+        seen = counted(np.ascontiguousarray(reports).tobytes(), subject.report_bytes)  # as they are: wire.encode would refuse wrong ones
         beyond = sorted(seen.keys() - laws[v].keys())
         holds(not beyond, f"seed {seed}, input {v}: of {n} reports, {len(beyond)} are unknown to the law, such as {beyond[:1]}")
         expected = np.array([float(n * chance) for chance in laws[v].values()])
