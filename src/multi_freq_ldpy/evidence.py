@@ -102,6 +102,8 @@ def as_numbers(report: Any) -> NDArray[Any]:
     if isinstance(report, np.void) and report.dtype.names:
         report = [report[name] for name in report.dtype.names]
     if isinstance(report, list | tuple):
+        if set(map(type, report)) <= {int, float, bool} and all(-1e300 < each < 1e300 for each in report):
+            return np.array(report, np.float64)  # at once
         return np.concatenate([np.empty(0, np.uint8), *map(as_numbers, report)])
     if isinstance(report, np.ndarray) and report.dtype.kind in "biuf":
         return report.ravel()
@@ -113,15 +115,12 @@ def as_numbers(report: Any) -> NDArray[Any]:
 
 def as_rows(samples: Sequence[Sequence[NDArray[Any]]]) -> NDArray[Any]:
     """Return a row a sample: the average over its reports of how many numbers they have, and of the numbers, −1 where one has none."""
-    longest = max((len(numbers) for sample in samples for numbers in sample), default=0)
-    rows = np.zeros((len(samples), 1 + longest), np.float32 if longest > 64 else np.float64)
-    for row, sample in zip(rows, samples, strict=True):
-        for numbers in sample:
-            row[0] += len(numbers)
-            row[1 : 1 + len(numbers)] += np.clip(np.nan_to_num(numbers), -1e30, 1e30)
-            row[1 + len(numbers) :] -= 1
-        row /= len(sample)
-    return rows
+    each = [numbers for sample in samples for numbers in sample]
+    lengths = np.array([len(numbers) for numbers in each])
+    padded = np.full((len(each), lengths.max()), -1.0, np.float32 if lengths.max() > 64 else np.float64)
+    padded[np.arange(lengths.max()) < lengths[:, np.newaxis]] = np.clip(np.nan_to_num(np.concatenate(each)), -1e30, 1e30)
+    rows = np.column_stack((lengths.astype(padded.dtype), padded))
+    return np.asarray(rows.reshape(len(samples), -1, rows.shape[1]).mean(axis=1))
 
 
 def whole_reports(first: Sequence[bytes], second: Sequence[bytes]) -> Callable[[Sequence[bytes]], Scores]:
