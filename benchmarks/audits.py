@@ -25,12 +25,12 @@ CONFIDENCE = 0.99
 DRAW = """
 import pickle, sys, random
 import numpy as np
+random.seed({seed}); np.random.seed({seed})
 {setup}
 def plain(report):
     if isinstance(report, (list, tuple)):
         return [plain(each) for each in report]
     return np.asarray(report).tolist()
-random.seed({seed}); np.random.seed({seed})
 samples = [[{sample} for _ in range({many})] for value in {inputs!r}]
 with open(sys.argv[1], "wb") as file:
     pickle.dump([[plain(each) for each in part] for part in samples], file)
@@ -40,6 +40,7 @@ RAPPOR = """
 from pure_ldp.frequency_oracles.rappor import RAPPORClient, RAPPORServer
 server = RAPPORServer(f=0.75, m=16, k=1, d=10, num_of_cohorts=1)
 client = RAPPORClient(0.75, 16, server.get_hash_funcs(), num_of_cohorts=1)
+assert client.hash_family[0][0]('0') != client.hash_family[0][0]('1'), 'the two values have the same bit'
 """
 
 
