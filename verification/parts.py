@@ -10,38 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multi_freq_ldpy import (
-    BLH,
-    GRR,
-    LBLH,
-    LGRR,
-    LOLH,
-    LOSUE,
-    LOUE,
-    LSOUE,
-    LSUE,
-    OLH,
-    OUE,
-    RSFD,
-    SHE,
-    SMP,
-    SPL,
-    SS,
-    SUE,
-    THE,
-    DBitFlipPM,
-    Stream,
-    audit,
-    exact_epsilon,
-    intervals,
-    wire,
-)
+from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SHE, SMP, SPL, SS, DBitFlipPM, Stream, audit, exact_epsilon, intervals, registry, wire
 from multi_freq_ldpy.checks.tools import Z, chi_square, counted
+from multi_freq_ldpy.protocol import OneShot, budgets_of
 from multi_freq_ldpy.randomness import Source
 from multi_freq_ldpy.worst_case import laws_of
 
-ONE_SHOT: list[Any] = [GRR, BLH, OLH, SS, SUE, OUE, THE]
-CHAINS: list[Any] = [LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH]
+_BUDGETS: dict[Any, int] = {cls: len(budgets_of(cls)) for cls in registry.PROTOCOLS.values()}
+ONE_SHOT: list[Any] = [cls for cls in _BUDGETS if issubclass(cls, OneShot) and cls is not SHE]
+CHAINS: list[Any] = [cls for cls, budgets in _BUDGETS.items() if budgets == 2]
 
 
 @dataclass

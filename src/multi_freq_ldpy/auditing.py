@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import inf, isnan, log
 from typing import Any
@@ -152,8 +153,7 @@ def _by_law(subject: Mechanism, pair: tuple[Any, Any], half: int, risk: float, r
         hits = 0
         for many in _batches(half):
             data = wire.encode(subject, subject.randomize(np.array([value] * many), stream))  # type: ignore[attr-defined]
-            rows, counts = np.unique(np.frombuffer(data, f"V{size}"), return_counts=True)
-            hits += sum(int(c) for row, c in zip(rows, counts, strict=True) if row.tobytes() in event)
+            hits += sum(often for report, often in evidence.counted(data, size).items() if report in event)
         seen.append(hits)
     how = "the report is possible for one only" if cut == inf else f"the likelihood ratio is {float(cut):.6g} or more"
     return _bounded((inputs[0], inputs[1]), how, (seen[0], seen[1]), (half, half), risk, 1)
@@ -221,17 +221,12 @@ class _Reports:
         columns = [
             [
                 part.start + int(each.cell_of(np.array([v]))[0])
-                for each, (_, part), v in zip(self._protocols, self.subject.parts, x, strict=True)
+                for each, (_, part), v in zip(worst_case.protocols(self.subject), self.subject.parts, x, strict=True)
             ]
             for x in map(np.atleast_1d, self.pair)
         ]
         supported = self.subject.contributions(reports) > 0
         return np.asarray(supported[:, columns[0]].sum(axis=1) - supported[:, columns[1]].sum(axis=1), np.float64)
-
-    @property
-    def _protocols(self) -> tuple[Protocol, ...]:
-        found: tuple[Protocol, ...] = getattr(self.subject, "protocols", (self.subject,))  # type: ignore[arg-type]
-        return found
 
     def average(self, data: bytes) -> Scores:
         """Score sequences by the average of that."""
@@ -242,12 +237,15 @@ class _Reports:
         often = [Counter(sequence).most_common(1)[0][0] for sequence in self._samples(data)]
         if not self.listed:
             return self.supports(b"".join(often))
+        return np.array([self._lasting.get(report, 0.0) for report in often])
+
+    @cached_property
+    def _lasting(self) -> dict[bytes, float]:
+        """The logarithm of the likelihood ratio of every permanent answer."""
         lasting: Any = self.subject.permanent or self.subject
         first, second = (lasting.law(each) for each in self.pair)
-        ratios = {
-            y: log(first.get(y, 0) / second[y]) if second.get(y) and first.get(y) else inf if first.get(y) else -inf for y in first | second
-        }
-        return np.array([ratios.get(report, 0.0) for report in often])
+        chances = {report: (first.get(report, 0), second.get(report, 0)) for report in first | second}
+        return {report: log(a / b) if a and b else inf if a else -inf for report, (a, b) in chances.items()}
 
 
 def _measured(statistic: Callable[[Any], float], samples: Iterable[Any]) -> Scores:

@@ -80,6 +80,12 @@ def expected(often: Any, seldom: Any, n: int, risk: float) -> Scores:
     return np.where(low > 0, np.log(np.maximum(low, 1e-300) / high), -inf)
 
 
+def counted(data: bytes, size: int) -> dict[bytes, int]:
+    """Return how often each report of so many bytes occurs."""
+    rows, counts = np.unique(np.frombuffer(data, f"V{size}"), return_counts=True)
+    return dict(zip((row.tobytes() for row in rows), counts.tolist(), strict=True))
+
+
 def as_bytes(report: Any) -> bytes:
     """Return a report of any kind as bytes, the same for equal reports only."""
     if isinstance(report, bytes | bytearray | memoryview):

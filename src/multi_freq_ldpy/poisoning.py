@@ -7,6 +7,7 @@ from . import _check
 from .channel import Channel
 from .mechanism import Mechanism, checked
 from .protocol import Protocol
+from .worst_case import protocols
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,8 @@ def influence(protocol: Mechanism, n: int, m: int) -> Any:
     """
     subject, users = checked(protocol), _check.Integer(1, 2**62)("n", n)
     liars = _check.Integer(0, users)("m", m)
-    protocols: tuple[Any, ...] = (subject,) if isinstance(subject, Protocol) else subject.protocols  # type: ignore[attr-defined]
     found = tuple(
         Influence(each, seen.channel, users, liars, float(share))
-        for each, (seen, _), share in zip(protocols, subject.parts, subject.answering, strict=True)
+        for each, (seen, _), share in zip(protocols(subject), subject.parts, subject.answering, strict=True)
     )
     return found[0] if isinstance(subject, Protocol) else found

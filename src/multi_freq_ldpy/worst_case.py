@@ -144,10 +144,15 @@ def _largest(table: Any, axis: int, reports: list[bytes], record: Any) -> WorstC
     return WorstCase(None if worst == inf else Fraction(worst), (inputs[0], inputs[1]), reports[where[-1]])
 
 
+def protocols(subject: Mechanism) -> tuple[Protocol, ...]:
+    """Return the protocol of each attribute."""
+    found: tuple[Protocol, ...] = (subject,) if isinstance(subject, Protocol) else subject.protocols  # type: ignore[attr-defined]
+    return found
+
+
 def sizes(subject: Mechanism) -> tuple[int, ...]:
     """Return the domain size of each attribute."""
-    found: tuple[Protocol, ...] = (subject,) if isinstance(subject, Protocol) else subject.protocols  # type: ignore[attr-defined]
-    return tuple(each.k for each in found)
+    return tuple(each.k for each in protocols(subject))
 
 
 def laws_of(subject: Any, most: int = MOST) -> list[dict[bytes, Fraction]]:

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import registry, worst_case
+from ..evidence import counted as counted
 from ..mechanism import Mechanism
 from ..protocol import Protocol
+from ..worst_case import protocols as protocols
 from ..worst_case import sizes as sizes
 
 Z = 6.0
@@ -73,12 +75,6 @@ def exponential(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, digits), Fraction(high, digits)
 
 
-def protocols(subject: Mechanism) -> tuple[Protocol, ...]:
-    """Return the protocol of each attribute."""
-    found: tuple[Protocol, ...] = (subject,) if isinstance(subject, Protocol) else subject.protocols  # type: ignore[attr-defined]
-    return found
-
-
 def cell(protocol: Protocol, value: int) -> int:
     """Return which of the estimated frequencies a value counts for."""
     return int(protocol.cell_of(np.array([value]))[0])
@@ -127,12 +123,6 @@ def many(subject: Mechanism) -> int:
     """Return how many reports the statistical laws draw: enough to see an error of one per cent."""
     n: int = min(2_000_000, 60_000_000 // subject.parts[-1][1].stop) // len(subject.parts)
     return n if all(seen.channel.binary for seen, _ in subject.parts) else n // 8  # exact noise takes longer to draw
-
-
-def counted(data: bytes, size: int) -> dict[bytes, int]:
-    """Return how often each report of so many bytes occurs."""
-    rows, counts = np.unique(np.frombuffer(data, f"V{size}"), return_counts=True)
-    return dict(zip((row.tobytes() for row in rows), counts.tolist(), strict=True))
 
 
 def chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> tuple[float, float, int]:
