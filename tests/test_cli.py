@@ -291,6 +291,7 @@ def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert set(json.loads(run("bench", "--users", 2000, "--json"))["protocol"]) == set(registry.PROTOCOLS)
     assert "are ready" in run("warm") and "SMP" in json.loads(run("warm", "--json"))["ready"]
     assert json.loads(run("demo", "--users", 2000, "--json"))["attribute"][:2] == ["smokes"] * 2
+    assert files.ROWS < 40_000 and run("demo", "--users", 40_000, "--seed", 1) == run("demo", "--users", 40_000, "--seed", 1)
     for subject in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0)):
         (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(subject)))
         assert "all laws hold" in run("check", tmp_path / "spec.json")

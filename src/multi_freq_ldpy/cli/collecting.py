@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from .. import _check, datasets, plots, registry, wire
@@ -32,9 +33,15 @@ def demo(
     users: Annotated[int, typer.Option(min=1, help="How many people to simulate.")] = 20_000, seed: Seed = None, as_json: Json = False
 ) -> None:
     """Ask simulated people three questions and estimate the answers."""
-    people = datasets.population(users, seed)
     survey = Survey({name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0)
-    found = survey.estimate(survey.randomize(people, seed))
+    generator, stream = np.random.default_rng(seed), Stream(seed) if seed is not None else None
+    counted = survey.tally({"report": []})
+    with Progress("demo", users) as progress:
+        for start in range(0, users, files.ROWS):
+            many = min(files.ROWS, users - start)
+            counted = counted + survey.tally(survey.randomize(datasets.population(many, generator), stream))
+            progress.step("", many)
+    found = survey.estimate(counted)
     if as_json:
         print(as_text(found.to_frame("dict")))
         return
