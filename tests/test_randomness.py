@@ -3,10 +3,12 @@
 import copy as copy_module
 import os
 import pickle
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -246,6 +248,34 @@ def test_threads_share_a_stream_without_sharing_noise() -> None:
         parts = list(pool.map(lambda _: protocol.randomize(np.zeros(500, np.int64), stream), range(40)))
     together = protocol.randomize(np.zeros(20000, np.int64), Stream(9))
     assert Counter(np.concatenate(parts).tolist()) == Counter(together.tolist())
+
+
+def test_threads_never_take_the_same_users() -> None:
+    """Four threads take users as often as they can, and are interrupted as often as Python can.
+
+    Without a lock this fails in more than 99 of 100 runs; with one it cannot fail.
+    """
+    stream, start, many = Stream(9), threading.Barrier(4), 8000
+    taken: list[list[int]] = [[], [], [], []]
+
+    def work(own: list[int]) -> None:
+        start.wait()
+        own.extend(stream.take(3) for _ in range(many))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        workers = [threading.Thread(target=work, args=(own,)) for own in taken]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        sys.setswitchinterval(before)
+    firsts = sorted(first for own in taken for first in own)
+    shared = sum(after - first < 3 for first, after in pairwise(firsts))
+    assert shared == 0, "users were handed out twice"
+    assert firsts == list(range(0, 3 * 4 * many, 3)) and stream.position == 3 * 4 * many
 
 
 @pytest.mark.parametrize("cls", ONE_SHOT)
