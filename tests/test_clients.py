@@ -153,6 +153,23 @@ def test_the_ledger_of_solutions() -> None:
         assert hidden.spent == pytest.approx(i * hidden.protocol.privacy.report)
 
 
+UNEQUAL: list[Any] = [LGRR(3, 2.0, 1.0), LOSUE(4, 3.0, 1.0), GRR(2, 0.5), DBitFlipPM(6, 5.0, b=3)]
+
+
+@pytest.mark.parametrize("attribute", range(4))
+def test_sampled_attributes_have_prices_of_their_own(attribute: int) -> None:
+    """Which attribute a client samples follows from its secret; it pays the budget of that one."""
+    solution = SMP.of(UNEQUAL)
+    clients = (Client(solution, bytes([i]) * 32) for i in range(100))
+    client = next(each for each in clients if each.report((0, 0, 0, 0))["attribute"] == attribute)
+    price = (2.0, 3.0, 0.5, 5.0)[attribute]
+    assert client.spent == pytest.approx(price)
+    client.report((2, 3, 1, 5))
+    assert client.spent == pytest.approx(2 * price)
+    client.report((2, 3, 1, 5))
+    assert client.spent == pytest.approx((3 if attribute == 2 else 2) * price), "memory is free"
+
+
 def test_wrong_input() -> None:
     protocol = LGRR(5, 2.0, 1.0)
     client = Client(protocol)
@@ -228,6 +245,31 @@ def test_limits(tmp_path: Path) -> None:
         tenths.report(0)
     with pytest.raises(LimitReached):
         tenths.report(0)
+
+
+@pytest.mark.parametrize("protocol", [LGRR(5, 2.0, 1.0), GRR(5, 0.1)], ids=repr)
+@pytest.mark.parametrize(
+    ("short", "refused"),
+    [(0.0, False), (1e-14, False), (1e-10, True), (1e-6, True), (1e-3, True), (9e-3, True)],
+)
+def test_limits_forgive_rounding_only(
+    protocol: Any,
+    short: float,
+    refused: bool,
+    tmp_path: Path,
+) -> None:
+    """Three charges against a limit that is short of them by so small a part."""
+    client = Client.open(tmp_path / "client", protocol, limit=3 * protocol._prices[0] * (1 - short))
+    for value in (0, 1):
+        client.report(value)
+    before = client.spent
+    if refused:
+        with pytest.raises(LimitReached):
+            client.report(2)
+        assert client.spent == before
+    else:
+        client.report(2)
+        assert client.spent == pytest.approx(1.5 * before)
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
