@@ -103,6 +103,37 @@ def test_hashing_examples() -> None:
     assert (five.g, round(five.variance(1), 2)) == (5, 1.94)
 
 
+def test_least_primes_are_those_of_a_sieve() -> None:
+    sieve = np.ones(10_000, np.bool_)
+    sieve[:2] = False
+    for i in range(2, 100):
+        sieve[2 * i :: i] = False
+    primes = np.flatnonzero(sieve)
+    expected = primes[np.searchsorted(primes, np.arange(9_900))]
+    assert [next_prime(k) for k in range(9_900)] == expected.tolist()
+
+
+# Composite, but they pass the test of Miller and Rabin for the first two to eleven prime bases
+STRONG = [
+    *(1373653, 25326001, 3215031751, 2152302898747, 3474749660383, 341550071728321),
+    3825123056546413051,
+]
+CARMICHAEL = [561, 1105, 1729, 2465, 2821, 6601, 8911, 41041, 825265, 321197185, 1299963601]
+
+
+@pytest.mark.parametrize("n", STRONG + CARMICHAEL)
+def test_pseudoprimes_are_no_primes(n: int) -> None:
+    assert next_prime(n) > n
+
+
+PRIMES = [829, 1657, 104_729, 2**31 - 1, 2**32 - 5, 2**61 - 1, 2**64 - 59, 10**18 + 9]
+
+
+@pytest.mark.parametrize("n", PRIMES)
+def test_primes_are_primes(n: int) -> None:
+    assert next_prime(n) == n
+
+
 @pytest.mark.parametrize(("k", "g"), [(2, 2), (3, 2), (5, 2), (5, 4), (6, 3), (7, 7), (11, 4), (13, 5)])
 def test_collision_probability_by_counting(k: int, g: int) -> None:
     prime = next_prime(k)
