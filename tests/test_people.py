@@ -162,6 +162,22 @@ def test_all_intervals_together() -> None:
     assert single / 600 < 0.75
 
 
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+@pytest.mark.parametrize(
+    ("protocol", "n"),
+    [(GRR(2, 1.0), 30), (GRR(3, 1.0), 3000), (OLH(4, 2.0), 40), (OUE(50, 1.0), 900)],
+)
+def test_all_intervals_share_the_error(protocol: Any, n: int, level: float) -> None:
+    """Each of k intervals has a k-th of the error: no more, and no less."""
+    k = protocol.k
+    estimate = protocol.estimate(protocol.simulate(np.bincount(np.arange(n) % k), 3))
+    together = estimate.interval(level, simultaneous=True)
+    assert np.allclose(together, estimate.interval(1 - (1 - level) / k), rtol=0, atol=1e-9)
+    if k > 2:
+        fewer = estimate.interval(1 - (1 - level) / (k - 1))
+        assert not np.allclose(together, fewer, rtol=0, atol=1e-5)
+
+
 def test_plots_show_what_they_are_given() -> None:
     import matplotlib as mpl
 
