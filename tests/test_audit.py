@@ -27,6 +27,7 @@ from multi_freq_ldpy import (
     DBitFlipPM,
     Stream,
     audit,
+    auditing,
     evidence,
     wire,
 )
@@ -207,6 +208,35 @@ def test_two_hundred_audits_keep_their_confidence(proved: Proved) -> None:
     proved("reports audited", 200 * 4000)
     estimates = [log((each.seen[0] / each.of[0]) / (each.seen[1] / each.of[1])) for each in found]
     assert 70 < sum(estimate > subjects[i % 4].privacy.report for i, estimate in enumerate(estimates)) < 130
+
+
+@pytest.mark.parametrize(
+    ("subject", "rounds", "tests"),
+    [(GRR(4, 1.0), 1, 1), (LGRR(4, 2.0, 1.0), 20, 2), (OUE(4, 1.0), 3, 2)],
+    ids=repr,
+)
+def test_bounds_are_corrected_for_what_was_tried(subject: Any, rounds: int, tests: int) -> None:
+    """Each of the two limits of each of the tests has its part of the risk."""
+    found = audit(subject, 2000, 0.9, rounds=rounds, rng=5)
+    assert found.tests == tests and found.epsilon > 0
+    risk = 0.1 / (2 * tests)
+    low = evidence.at_least(found.seen[0], found.of[0], risk)
+    high = evidence.at_most(found.seen[1], found.of[1], risk)
+    assert found.epsilon == pytest.approx(log(low / high), rel=1e-9)
+
+
+def test_the_best_of_many_attacks_keeps_its_confidence() -> None:
+    """A hundred independent attacks at a time, each on a loss of log 3, with a confidence of 90 %.
+
+    Each has its part of the risk, so that the best of them exceeds log 3 in one of 1000 such tests;
+    without this correction it does in four of five.
+    """
+    generator, chances = np.random.default_rng(7), np.array([[0.75], [0.25]])
+    for _ in range(3):
+        drawn = (generator.random((100, 2, 2000)) < chances).astype(np.float64)
+        scores = [(first, second) for first, second in drawn]
+        found = auditing._tested((0, 1), scores, ["a coin"] * 100, 0.1, 0)
+        assert 0.7 * log(3) < found.epsilon <= log(3)
 
 
 def test_bad_arguments() -> None:
