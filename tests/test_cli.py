@@ -20,6 +20,7 @@ from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, datasets, registry
 from multi_freq_ldpy.cli import choosing, files
 from multi_freq_ldpy.cli.app import app
 from multi_freq_ldpy.protocol import budgets_of
+from multi_freq_ldpy.whole import whole
 
 COMMANDS = ["demo", "protocols", "recommend", "compare", "randomize", "tally", "estimate", "warm", "bench", "check"]
 
@@ -103,6 +104,33 @@ def test_nothing_is_overwritten(folder: Path) -> None:
     run(*calls[0], "--force")
     assert (folder / "reports.csv").read_text().startswith("report\n")
     assert "exists" in run("tally", folder / "survey.json", folder / "reports.csv", "-o", folder / "tally", code=2)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("named", [False, True])
+def test_a_file_that_appears_meanwhile_is_kept(
+    named: bool,
+    force: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Somebody else writes a file of that name while ours, with a name or without, is written."""
+    path = tmp_path / "result"
+    if named:
+        monkeypatch.delattr(os, "O_TMPFILE")
+
+    def write() -> None:
+        with whole(path, force) as file:
+            file.write(b"ours")
+            path.write_bytes(b"precious")
+
+    if force:
+        write()
+    else:
+        with pytest.raises(FileExistsError, match="result exists: only force overwrites it"):
+            write()
+    assert path.read_bytes() == (b"ours" if force else b"precious")
+    assert os.listdir(tmp_path) == ["result"], "nothing is left behind"
 
 
 def bad_files(folder: Path) -> dict[str, tuple[Path, str]]:
