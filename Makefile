@@ -67,7 +67,7 @@ package: $(VENV)/dev
 	rm -rf .venv-wheel
 
 # What depends on NumPy and numba, on the oldest that pyproject.toml admits and without the extras: kernels, vectors, reports, counts, functions.
-OLDEST := tests/test_vectors.py tests/test_randomness.py tests/test_kernels.py tests/test_input.py tests/test_laws.py tests/test_several.py \
+OLDEST := tests/test_vectors.py tests/test_randomness.py tests/test_kernels.py tests/test_input.py tests/test_checks.py tests/test_several.py \
           tests/test_over_time.py tests/test_clients.py tests/test_functions.py tests/test_functions_several.py tests/test_worst_case.py
 lowest:
 	rm -rf .venv-lowest

@@ -1,6 +1,9 @@
-"""Privacy as measured, of this package and of others, side by side: ``make audits``, into docs/audits.md.
+"""Privacy as measured, of this package and of others, side by side.
 
-Another package makes its reports in a process of its own, which writes them to a file; they are audited here.
+``make audits``, into docs/audits.md.
+
+Another package makes its reports in a process of its own, which writes them to a file; they are
+audited here.
 """
 
 import argparse
@@ -40,7 +43,8 @@ RAPPOR = """
 from pure_ldp.frequency_oracles.rappor import RAPPORClient, RAPPORServer
 server = RAPPORServer(f=0.75, m=16, k=1, d=10, num_of_cohorts=1)
 client = RAPPORClient(0.75, 16, server.get_hash_funcs(), num_of_cohorts=1)
-assert client.hash_family[0][0]('0') != client.hash_family[0][0]('1'), 'the two values have the same bit'
+bits = [client.hash_family[0][0](value) for value in '01']
+assert bits[0] != bits[1], 'the two values have the same bit'
 """
 
 
@@ -92,7 +96,14 @@ THEIRS = [
         "RSpFD_GRR_Client(value, [3, 3], 2, 1.0)",
         ([0, 0], [1, 1]),
     ),
-    Row("RAPPOR, f = 0.75, one report", "pure-ldp", "1.02", RAPPOR, "client.privatise(value)", (1, 2)),
+    Row(
+        "RAPPOR, f = 0.75, one report",
+        "pure-ldp",
+        "1.02",
+        RAPPOR,
+        "client.privatise(value)",
+        (1, 2),
+    ),
 ]
 OURS: list[tuple[str, Any, int]] = [
     ("SS, k = 20, one report", SS(20, 1.0), 1),
@@ -115,11 +126,15 @@ def main() -> None:
         progress.at(len(lines), row.what)
         found = theirs(row, users if row.rounds > 1 else reports)
         if found is not None:
-            lines.append(line(row.what, INSTALLED[row.package][0].replace("==", " "), row.claimed, found))
-    for what, subject, rounds in OURS:
+            lines.append(
+                line(row.what, INSTALLED[row.package][0].replace("==", " "), row.claimed, found)
+            )
+    for what, mechanism, rounds in OURS:
         progress.at(len(lines), what)
-        says = subject.privacy.lifetime if rounds > 1 else subject.privacy.report
-        found = audit(subject, users if rounds > 1 else reports, CONFIDENCE, rounds=rounds, rng=SEED)
+        says = mechanism.privacy.lifetime if rounds > 1 else mechanism.privacy.report
+        found = audit(
+            mechanism, users if rounds > 1 else reports, CONFIDENCE, rounds=rounds, rng=SEED
+        )
         lines.append(line(what, "this package", f"{says:.3g}", found))
     progress.at(len(THEIRS) + len(OURS))
     path = Path("build") / "audits.md" if quick else PAGE
@@ -143,7 +158,9 @@ def theirs(row: Row, n: int) -> Audit | None:
     inputs = tuple(map(str, row.inputs))
     streams = dict(zip(inputs, samples, strict=True))
     if row.rounds == 1:
-        return audit(lambda value: next(streams[value]), n, CONFIDENCE, inputs=(inputs[0], inputs[1]))
+        return audit(
+            lambda value: next(streams[value]), n, CONFIDENCE, inputs=(inputs[0], inputs[1])
+        )
 
     def client() -> Any:
         held: list[Any] = []
@@ -164,29 +181,37 @@ def line(what: str, package: str, claimed: str, found: Audit) -> str:
 
 
 def page(lines: list[str], reports: int, users: int) -> str:
-    head = "| what | of | stated ε | measured, at least | event | seen, for one input / for the other |"
+    head = (
+        "| what | of | stated ε | measured, at least | event "
+        "| seen, for one input / for the other |"
+    )
     return f"""# Privacy as measured
 
-`audit` draws reports, as they are sent, about two inputs, and states a lower bound of ε that holds with {100 * CONFIDENCE:g} % confidence:
-the limits of Clopper and Pearson, corrected for the number of events tested. It needs nothing but a callable, so it measures other
-packages as well. These are measurements of released versions in the settings of the table, {reports:,} reports of each
-({users:,} users where a sample is a sequence of {ROUNDS} reports about an unchanged value), made by `make audits`. Where an event was never
-seen for one of the inputs, the true loss may be infinite; the bound then only says how many reports there were.
+`audit` draws reports, as they are sent, about two inputs, and states a lower bound of ε that holds
+with {100 * CONFIDENCE:g} % confidence: the limits of Clopper and Pearson, corrected for the number
+of events tested. It needs nothing but a callable, so it measures other packages as well. These are
+measurements of released versions in the settings of the table, {reports:,} reports of each
+({users:,} users where a sample is a sequence of {ROUNDS} reports about an unchanged value), made by
+`make audits`. Where an event was never seen for one of the inputs, the true loss may be infinite;
+the bound then only says how many reports there were.
 
 {head}
 | --- | --- | ---: | ---: | --- | ---: |
 {chr(10).join(lines)}
 
-- **SS** of version 0.2.5 sends its set as an array whose first entry is the user's value whenever the set holds it.
-- **L-GRR and L-OSUE** of version 0.2.5 draw the first round anew at every call, so the reports of a user average out; the stated ε is
-  eps_perm. Here a `Client`, or a `Panel`, remembers.
-- **RS+FD** at ε = 1 loses ln(2·(e − 1) + 1) = 1.49 between whole records, in every implementation: that is the law of the solution.
-  `privacy.report` says so here; the stated ε is that between records which differ in one attribute.
-- **RAPPOR** of pure-ldp 1.2.0 never clears a bit that is 1: a report with the bit of a value at 0 excludes that value. Its stated ε is what
-  its own `convert_f_to_eps` gives for f = 0.75 and one hash function.
+- **SS** of version 0.2.5 sends its set as an array whose first entry is the user's value whenever
+  the set holds it.
+- **L-GRR and L-OSUE** of version 0.2.5 draw the first round anew at every call, so the reports of a
+  user average out; the stated ε is eps_perm. Here a `Client`, or a `Panel`, remembers.
+- **RS+FD** at ε = 1 loses ln(2·(e − 1) + 1) = 1.49 between whole records, in every implementation:
+  that is the law of the solution. `privacy.report` says so here; the stated ε is that between
+  records which differ in one attribute.
+- **RAPPOR** of pure-ldp 1.2.0 never clears a bit that is 1: a report with the bit of a value at 0
+  excludes that value. Its stated ε is what its own `convert_f_to_eps` gives for f = 0.75 and one
+  hash function.
 
-The bounds of this package stay below what it states. `make verify` makes two hundred audits of each of four protocols, and looks how
-many exceed the exact loss ([report](verification.md)).
+The bounds of this package stay below what it states. `make verify` makes two hundred audits of each
+of four protocols, and looks how many exceed the exact loss ([report](verification.md)).
 """
 
 

@@ -1,6 +1,9 @@
-"""Measure the package beside what it is compared with, all in one run: ratios mean something, absolute times do not.
+"""Measure the package beside what it is compared with, all in one run.
 
-``python benchmarks/bench.py`` writes the page of the documentation; ``--quick`` takes about a minute and writes elsewhere.
+Ratios mean something, absolute times do not.
+
+``python benchmarks/bench.py`` writes the page of the documentation; ``--quick`` takes about a
+minute and writes elsewhere.
 """
 
 import argparse
@@ -16,15 +19,21 @@ from measure import Peers, Results, batch, breakdown, functions, limits, simulat
 from processes import first_use, scale
 from rows import DOMAINS
 
-from multi_freq_ldpy import parallel
+from multi_freq_ldpy.core import parallel
 
 HERE = Path(__file__).parent
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a minute's version: k = 100 only, short cells, no functions, no compiling")
-    parser.add_argument("--output", type=Path, help="directory to write to (docs, or build with --quick or --only)")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="a minute's version: k = 100 only, short cells, no functions, no compiling",
+    )
+    parser.add_argument(
+        "--output", type=Path, help="directory to write to (docs, or build with --quick or --only)"
+    )
     parser.add_argument("--only", default="", help="parts to run, separated by commas")
     options = parser.parse_args()
     output = options.output or HERE.parent / ("build" if options.quick or options.only else "docs")
@@ -43,14 +52,17 @@ def main() -> None:
         parts["functions"] = lambda: functions(peers, seconds / 10, 2 * times)
     wanted = [name.strip() for name in options.only.split(",")] if options.only else list(parts)
     if unknown := set(wanted) - set(parts):
-        parser.error(f"--only must name parts among {', '.join(parts)}, not {', '.join(sorted(unknown))}")
+        parser.error(
+            f"--only must name parts among {', '.join(parts)}, not {', '.join(sorted(unknown))}"
+        )
     kept = output / "benchmark.json"
     results: Results = json.loads(kept.read_text()) if options.only and kept.exists() else {}
     results |= {"machine": machine(), "date": date.today().isoformat()}
     output.mkdir(parents=True, exist_ok=True)
     for name in wanted:
         results[name] = parts[name]()
-        kept.write_text(json.dumps(results, indent=1) + "\n")  # so that nothing is lost if a later part fails
+        # So that nothing is lost if a later part fails
+        kept.write_text(json.dumps(results, indent=1) + "\n")
     peers.close()
     text = page.markdown(results)
     (output / "benchmark.md").write_text(text)
@@ -61,9 +73,16 @@ def main() -> None:
 
 def machine() -> Results:
     """Say on what all this was measured."""
-    cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "")  # noqa: SIM115
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
     versions = {name: __import__(name).__version__ for name in ("numpy", "numba", "cryptography")}
-    return {"cpu": cpu, "cores": parallel.threads(), "system": platform.system(), "python": platform.python_version(), **versions}
+    return {
+        "cpu": cpu,
+        "cores": parallel.count_threads(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        **versions,
+    }
 
 
 if __name__ == "__main__":

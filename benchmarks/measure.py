@@ -10,14 +10,35 @@ from peers import INSTALLED, Worker, python_of
 from progress import Progress
 from rows import DOMAINS, ROWS, Ours, Row, inputs, openssl, timed, with_threads
 
-from multi_freq_ldpy import BLH, GRR, LGRR, LOSUE, LOUE, LSOUE, LSUE, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, THE, compare, parallel
+from multi_freq_ldpy import (
+    BLH,
+    GRR,
+    LGRR,
+    LOSUE,
+    LOUE,
+    LSOUE,
+    LSUE,
+    OLH,
+    OUE,
+    RSFD,
+    SHE,
+    SMP,
+    SPL,
+    SS,
+    SUE,
+    THE,
+    compare,
+)
+from multi_freq_ldpy.core import parallel
 from multi_freq_ldpy.kernels import chacha, hashing
 
 Results = dict[str, Any]
 
 
 class Peers:
-    """The processes of other packages, and one of this one for its functions, started when they are needed."""
+    """The processes of other packages, and one of this one for its functions, started when they are
+    needed.
+    """
 
     def __init__(self) -> None:
         self._workers: dict[str, Worker | None] = {}
@@ -27,7 +48,9 @@ class Peers:
             ours = package == "ours"
             python = sys.executable if ours else python_of(package)
             release = "" if ours else INSTALLED[package][0].partition("==")[2]
-            self._workers[package] = Worker("multi-freq-ldpy" if ours else package, python, release) if python else None
+            self._workers[package] = (
+                Worker("multi-freq-ldpy" if ours else package, python, release) if python else None
+            )
         return self._workers[package]
 
     def close(self) -> None:
@@ -45,7 +68,10 @@ def best(contenders: dict[str, Callable[[], float]], times: int) -> dict[str, fl
 def peer_work(
     peers: Peers, package: str, what: Results | None, seconds: float, users: int | None = None
 ) -> tuple[Callable[[], float], int] | None:
-    """Return what runs a task of another package, and for how many users; None where it has no such thing."""
+    """Return what runs a task of another package, and for how many users.
+
+    None where it has no such thing.
+    """
     worker = peers.get(package) if what else None
     if not worker:
         return None
@@ -56,14 +82,20 @@ def peer_work(
 def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
     """Randomize and aggregate (tally and estimate) many users, in nanoseconds a user."""
     found: list[Results] = []
-    progress, cores = Progress("batch", len(ROWS) * len(domains)), parallel.threads()
+    progress, cores = Progress("batch", len(ROWS) * len(domains)), parallel.count_threads()
     for i, (row, k) in enumerate((row, k) for row in ROWS for k in domains):
         progress.at(i, f"{row.name}, k = {k}")
         ours = Ours(row.make(k), seconds)
         both: Results = {"protocol": row.name, "k": k, "task": "both"}
         for task in ("randomize", "aggregate"):
             work = ours.randomize if task == "randomize" else ours.aggregate
-            limit = ours.read if task == "aggregate" else ours.copy if row.name == "GRR" else ours.generate
+            limit = (
+                ours.read
+                if task == "aggregate"
+                else ours.copy
+                if row.name == "GRR"
+                else ours.generate
+            )
             contenders: dict[str, Callable[[], float]] = {
                 "one": partial(with_threads, 1, work),
                 "all": partial(with_threads, cores, work),
@@ -73,13 +105,18 @@ def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) ->
             for package, what in described(row, k, task).items():
                 if theirs := peer_work(peers, package, what, seconds):
                     contenders[package], users[package] = theirs
-            cell = {name: took / users[name] * 1e9 for name, took in best(contenders, times).items()}
+            cell = {
+                name: took / users[name] * 1e9 for name, took in best(contenders, times).items()
+            }
             found.append({"protocol": row.name, "k": k, "task": task, "n": ours.n, **cell})
             for name, each in cell.items():
                 both[name] = both.get(name, 0.0) + each
             if task == "randomize":
                 found[-1]["bytes"] = ours.consumed()
-                found[-1]["bits"] = sum(protocol.cells for protocol in getattr(ours.protocol, "protocols", (ours.protocol,)))
+                found[-1]["bits"] = sum(
+                    protocol.cells
+                    for protocol in getattr(ours.protocol, "protocols", (ours.protocol,))
+                )
         found.append(both)
     progress.at(len(ROWS) * len(domains))
     return found
@@ -87,13 +124,25 @@ def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) ->
 
 def described(row: Row, k: int, task: str) -> dict[str, Results | None]:
     """Return what the other packages are asked for."""
-    function = {"stem": row.paper[0], "optimal": row.paper[1], "k": k, "task": "Client" if task == "randomize" else "Aggregator_MI"}
-    pure = {"stem": row.pure[0], "options": row.pure[1], "k": k, "task": function["task"]} if row.pure else None
+    function = {
+        "stem": row.paper[0],
+        "optimal": row.paper[1],
+        "k": k,
+        "task": "Client" if task == "randomize" else "Aggregator_MI",
+    }
+    pure = (
+        {"stem": row.pure[0], "options": row.pure[1], "k": k, "task": function["task"]}
+        if row.pure
+        else None
+    )
     return {"multi-freq-ldpy": function, "pure-ldp": pure}
 
 
 def breakdown(domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
-    """Tell what ``randomize`` spends its time on, one thread: inputs checked and copied, random bytes made, and the rest."""
+    """Tell what ``randomize`` spends its time on, one thread.
+
+    Inputs checked and copied, random bytes made, and the rest.
+    """
     found = []
     for row in ROWS:
         for k in domains:
@@ -101,7 +150,9 @@ def breakdown(domains: tuple[int, ...], seconds: float, times: int) -> list[Resu
             size = ours.consumed()
             contenders: dict[str, Callable[[], float]] = {
                 "randomize": lambda ours=ours: with_threads(1, ours.randomize),  # type: ignore[misc]
-                "inputs": lambda ours=ours: timed(lambda: ours.protocol._inputs("values", ours.values)),  # type: ignore[misc]
+                "inputs": lambda ours=ours: timed(
+                    lambda: ours.protocol._inputs("values", ours.values)
+                ),  # type: ignore[misc]
                 "bytes": lambda ours=ours, size=size: stream(round(size * ours.n)),  # type: ignore[misc]
             }
             cell = {name: took / ours.n * 1e9 for name, took in best(contenders, times).items()}
@@ -113,7 +164,9 @@ WORDS = np.empty(2**14, np.uint32)
 
 
 def stream(size: int) -> float:
-    """Return the seconds that our own ChaCha20 takes for so many bytes, measured on 32 megabytes at most."""
+    """Return the seconds that our own ChaCha20 takes for so many bytes, measured on 32 megabytes at
+    most.
+    """
     key, zero = np.frombuffer(bytes(32), "<u4"), np.uint64(0)
     pieces = max(1, min(size, 2**25) // WORDS.nbytes)
     chacha.fill(key, zero, zero, WORDS)
@@ -143,7 +196,10 @@ def limits(times: int) -> Results:
         protocol = OLH(k, 1.0)
         n = 2 * 10**7 // k
         reports = protocol.randomize(np.arange(n) % k)
-        parts, counting = [reports[name].astype(np.uint64) for name in ("seed", "symbol")], protocol._counting()
+        parts, counting = (
+            [reports[name].astype(np.uint64) for name in ("seed", "symbol")],
+            protocol._counting(),
+        )
         hashes, symbols = (
             np.random.default_rng(1).integers(protocol.g, size=(n, k)),
             np.random.default_rng(2).integers(protocol.g, size=(n, 1)),
@@ -163,7 +219,13 @@ def limits(times: int) -> Results:
 def simulation(users: int, times: int) -> list[Results]:
     """Simulate a billion users, beside the batch API on a hundred thousand."""
     found, k = [], 1000
-    two: dict[str, Any] = {"L-GRR": LGRR, "L-SUE": LSUE, "L-SOUE": LSOUE, "L-OUE": LOUE, "L-OSUE": LOSUE}
+    two: dict[str, Any] = {
+        "L-GRR": LGRR,
+        "L-SUE": LSUE,
+        "L-SOUE": LSOUE,
+        "L-OUE": LOUE,
+        "L-OSUE": LOSUE,
+    }
     subjects: dict[str, Any] = {cls.__name__: cls(k, 1.0) for cls in (GRR, SUE, OUE, THE)}
     subjects |= {name: cls(k, 2.0, 1.0) for name, cls in two.items()}
     subjects |= {f"SPL[{cls.__name__}]": SPL(cls, [k] * 3, 1.0) for cls in (GRR, SUE, OUE, THE)}
@@ -190,7 +252,9 @@ def simulation(users: int, times: int) -> list[Results]:
     return found
 
 
-TUTORIALS: dict[str, dict[str, tuple[Any, str, bool]]] = {  # ours, and the stem and option of the paper's functions
+TUTORIALS: dict[
+    str, dict[str, tuple[Any, str, bool]]
+] = {  # ours, and the stem and option of the paper's functions
     "one attribute": {
         "GRR": (GRR, "GRR", True),
         "SUE": (SUE, "UE", False),
@@ -220,30 +284,66 @@ TUTORIALS: dict[str, dict[str, tuple[Any, str, bool]]] = {  # ours, and the stem
 
 
 def tutorials(peers: Peers, users: int = 45_000, k: int = 74, repeats: int = 30) -> list[Results]:
-    """Compare protocols with ten budgets as the paper's tutorials do; version 0.2.5 does one repetition of one budget."""
+    """Compare protocols with ten budgets as the paper's tutorials do.
+
+    Version 0.2.5 does one repetition of one budget.
+    """
     found = []
     for name, contenders in TUTORIALS.items():
         numbers: list[Any] = np.arange(0.5, 5.5, 0.5).tolist()
         budgets = [(2 * each, each) for each in numbers] if name == "over time" else numbers
         domain: Any = [k] * 3 if name == "three attributes" else k
-        values = np.random.default_rng(1).integers(k, size=(users, 3) if isinstance(domain, list) else users)
+        values = np.random.default_rng(1).integers(
+            k, size=(users, 3) if isinstance(domain, list) else users
+        )
         factories = {each: factory for each, (factory, _, _) in contenders.items()}
         compare(factories, values, budgets[:1], 1, "norm", k=domain)  # compiles
         took = timed(partial(compare, factories, values, budgets, repeats, "norm", k=domain))
-        cell: Results = {"name": name, "ours": took, "users": users, "k": k, "protocols": len(contenders)}
+        cell: Results = {
+            "name": name,
+            "ours": took,
+            "users": users,
+            "k": k,
+            "protocols": len(contenders),
+        }
         seconds = 0.0
         for _, stem, optimal in contenders.values():
             for task in ("Client", "Aggregator_MI"):
-                work = peer_work(peers, "multi-freq-ldpy", {"stem": stem, "optimal": optimal, "k": k, "task": task}, 0.5)
+                work = peer_work(
+                    peers,
+                    "multi-freq-ldpy",
+                    {"stem": stem, "optimal": optimal, "k": k, "task": task},
+                    0.5,
+                )
                 if work:
                     seconds += work[0]() / work[1] * users
-        found.append(cell | ({"multi-freq-ldpy": seconds * len(budgets) * repeats} if seconds else {}))
+        found.append(
+            cell | ({"multi-freq-ldpy": seconds * len(budgets) * repeats} if seconds else {})
+        )
     return found
 
 
 STEMS = (
-    *("GRR", "UE", "LH", "SS", "ADP", "L_GRR", "L_SUE", "L_SOUE", "L_OUE", "L_OSUE", "L_LH", "L_ADP", "dBitFlipPM"),
-    *(f"{solution}_{each}" for solution in ("SPL", "SMP") for each in ("GRR", "UE", "LH", "SS", "ADP")),
+    *(
+        "GRR",
+        "UE",
+        "LH",
+        "SS",
+        "ADP",
+        "L_GRR",
+        "L_SUE",
+        "L_SOUE",
+        "L_OUE",
+        "L_OSUE",
+        "L_LH",
+        "L_ADP",
+        "dBitFlipPM",
+    ),
+    *(
+        f"{solution}_{each}"
+        for solution in ("SPL", "SMP")
+        for each in ("GRR", "UE", "LH", "SS", "ADP")
+    ),
     *("RSpFD_GRR", "RSpFD_UE_zero", "RSpFD_UE_rnd", "RSpFD_ADP"),
     *(
         f"{solution}_{each}"
@@ -254,18 +354,33 @@ STEMS = (
 
 
 def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
-    """Call the functions of the paper in both packages, as its listings do, in microseconds a call or a report."""
+    """Call the functions of the paper in both packages, as its listings do, in microseconds a call
+    or a report.
+    """
     found = []
     several = [*[(stem, True) for stem in STEMS], ("UE", False), ("LH", False), ("L_LH", False)]
-    cells = [(*each, k, task) for each in several for k in DOMAINS for task in ("Client", "Aggregator_MI", "Aggregator_IBU")]
-    cells = [cell for cell in cells if cell[3] != "Aggregator_IBU" or not cell[0].startswith(("SPL", "SMP", "RSpFD", "dBit"))]
+    cells = [
+        (*each, k, task)
+        for each in several
+        for k in DOMAINS
+        for task in ("Client", "Aggregator_MI", "Aggregator_IBU")
+    ]
+    cells = [
+        cell
+        for cell in cells
+        if cell[3] != "Aggregator_IBU" or not cell[0].startswith(("SPL", "SMP", "RSpFD", "dBit"))
+    ]
     progress = Progress("functions", len(cells))
     for i, (stem, optimal, k, task) in enumerate(cells):
         progress.at(i, f"{stem}, k = {k}, {task}")
         what = {"stem": stem, "optimal": optimal, "k": k, "task": task}
         contenders: dict[str, Callable[[], float]] = {}
         users: dict[str, int] = {}
-        for package in ("multi-freq-ldpy", "ours"):  # the same number of users for both: some of the time is spent once a call
+        # The same number of users for both: some of the time is spent once a call
+        for package in (
+            "multi-freq-ldpy",
+            "ours",
+        ):
             try:
                 work = peer_work(peers, package, what, seconds, users.get("multi-freq-ldpy"))
             except RuntimeError as error:  # some functions of version 0.2.5 only raise
@@ -276,8 +391,11 @@ def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
             if work:
                 contenders[package], users[package] = work
         took = best(contenders, times)
-        if len(took) == 2 and took["ours"] > 0.8 * took["multi-freq-ldpy"]:  # too close to tell: more turns, for both
-            took = {name: min(each, took[name]) for name, each in best(contenders, 6 * times).items()}
+        # Too close to tell: more turns, for both
+        if len(took) == 2 and took["ours"] > 0.8 * took["multi-freq-ldpy"]:
+            took = {
+                name: min(each, took[name]) for name, each in best(contenders, 6 * times).items()
+            }
         found.append(what | {name: each / users[name] * 1e6 for name, each in took.items()})
     progress.at(len(cells))
     return found

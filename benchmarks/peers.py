@@ -1,4 +1,7 @@
-"""Packages to compare with: each is installed into an environment of its own and runs in a process of its own."""
+"""Packages to compare with.
+
+Each is installed into an environment of its own and runs in a process of its own.
+"""
 
 import json
 import os
@@ -16,7 +19,10 @@ INSTALLED = {
 
 
 def python_of(name: str) -> str | None:
-    """Return the interpreter of a package's environment, made if it is not there; None where it cannot be installed."""
+    """Return the interpreter of a package's environment, made if it is not there.
+
+    None where it cannot be installed.
+    """
     home = ENVIRONMENTS / name
     python = home / "bin" / "python"
     if not (home / "ready").exists():
@@ -36,7 +42,10 @@ class Worker:
     """A process that times one package."""
 
     def __init__(self, package: str, python: str, release: str = "") -> None:
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}  # its own packages, cached
+        # Its own packages, cached
+        environment = {
+            name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+        }
         self._process = subprocess.Popen(
             [python, "-W", "ignore", str(WORKER), package, *[release] * bool(release)],
             stdin=subprocess.PIPE,
@@ -46,8 +55,15 @@ class Worker:
         )
 
     def prepare(self, what: dict[str, Any], seconds: float, users: int | None = None) -> int:
-        """Set up work that takes about so many seconds, or for so many users; return the number of users."""
-        return int(self._ask(prepare=what, seconds=seconds, **({} if users is None else {"users": users}))["n"])
+        """Set up work that takes about so many seconds, or for so many users.
+
+        Return the number of users.
+        """
+        return int(
+            self._ask(prepare=what, seconds=seconds, **({} if users is None else {"users": users}))[
+                "n"
+            ]
+        )
 
     def run(self) -> float:
         """Do the work once; return the seconds it took."""

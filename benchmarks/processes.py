@@ -1,4 +1,7 @@
-"""What is measured in processes of its own: memory over many users, imports, and what is compiled at first use."""
+"""What is measured in processes of its own.
+
+Memory over many users, imports, and what is compiled at first use.
+"""
 
 import json
 import os
@@ -34,7 +37,9 @@ print(time.perf_counter() - started, int(most.split()[1]) / 1024)
 
 
 def scale(sizes: tuple[int, ...]) -> list[Results]:
-    """Randomize and tally through constant memory, each size in a process of its own that says how much that was."""
+    """Randomize and tally through constant memory, each size in a process of its own that says how
+    much that was.
+    """
     found = []
     for protocol, most in (("GRR(100, 1.0)", 10**9), ("OUE(100, 1.0)", 10**8)):
         for n in sizes:
@@ -42,7 +47,12 @@ def scale(sizes: tuple[int, ...]) -> list[Results]:
                 continue
             code = SCALE.format(protocol=protocol, n=n)
             progress = Progress("scale", n)
-            with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            with subprocess.Popen(
+                [sys.executable, "-c", code],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            ) as process:
                 assert process.stderr and process.stdout
                 said = ""
                 for said in process.stderr:
@@ -103,13 +113,20 @@ COMPILED = {
 
 
 def first_use() -> Results:
-    """Time imports, and what each protocol compiles at first use, with an empty cache each; the second time it is read from the cache.
+    """Time imports, and what each protocol compiles at first use, with an empty cache each.
+
+    The second time it is read from the cache.
 
     Each kernel has the time it took where it took longest.
     """
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     codes = ("pass", "import numpy", "import multi_freq_ldpy")
-    starts = [partial(subprocess.run, [sys.executable, "-c", code], check=True, env=environment) for code in codes]
+    starts = [
+        partial(subprocess.run, [sys.executable, "-c", code], check=True, env=environment)
+        for code in codes
+    ]
     rounds = [[timed(start) for start in starts] for _ in range(25)]
     nothing, numpy, ours = np.min(rounds, axis=0)
     found: list[Results] = []
@@ -121,10 +138,24 @@ def first_use() -> Results:
             cell: Results = {"protocol": name}
             for time_of in ("first", "second"):
                 command = [sys.executable, "-c", COMPILE.format(make=make)]
-                ran = subprocess.run(command, check=True, env=environment | {"NUMBA_CACHE_DIR": folder}, capture_output=True, text=True)
+                ran = subprocess.run(
+                    command,
+                    check=True,
+                    env=environment | {"NUMBA_CACHE_DIR": folder},
+                    capture_output=True,
+                    text=True,
+                )
                 *cell[time_of], compiled = json.loads(ran.stdout)
                 if time_of == "first":
-                    kernels |= {kernel: max(took, kernels.get(kernel, 0.0)) for kernel, took in compiled.items()}
+                    kernels |= {
+                        kernel: max(took, kernels.get(kernel, 0.0))
+                        for kernel, took in compiled.items()
+                    }
             found.append(cell)
     progress.at(len(COMPILED))
-    return {"numpy": numpy - nothing, "package": ours - nothing, "compiled": found, "kernels": kernels}
+    return {
+        "numpy": numpy - nothing,
+        "package": ours - nothing,
+        "compiled": found,
+        "kernels": kernels,
+    }

@@ -3,7 +3,7 @@
 import sys
 import time
 
-from multi_freq_ldpy.progress import Progress as Bar
+from multi_freq_ldpy.files.progress import Progress as Bar
 
 
 class Progress(Bar):

@@ -1,4 +1,6 @@
-"""What is measured: protocols and solutions, what other packages call them, and the limits beside them."""
+"""What is measured: protocols and solutions, what other packages call them, and the limits beside
+them.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -25,8 +27,8 @@ from multi_freq_ldpy import (
     SS,
     SUE,
     DBitFlipPM,
-    parallel,
 )
+from multi_freq_ldpy.core import parallel
 from multi_freq_ldpy.randomness import Source
 
 DOMAINS = (5, 100, 1000)
@@ -91,12 +93,15 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def with_threads(threads: int, work: Callable[[], object]) -> float:
-    with parallel.using(threads):
+    with parallel.use_threads(threads):
         return timed(work)
 
 
 class Ours:
-    """One protocol or solution of this package: its two tasks for n users, n chosen so that both together take some time."""
+    """One protocol or solution of this package.
+
+    Its two tasks for n users, n chosen so that both together take some time.
+    """
 
     def __init__(self, protocol: Any, seconds: float) -> None:
         self.protocol = protocol
@@ -117,7 +122,10 @@ class Ours:
         return self.protocol.estimate(self.protocol.tally(self.reports))
 
     def consumed(self) -> float:
-        """Return the bytes of randomness that a user owns; the few that rare cases read on are not among them."""
+        """Return the bytes of randomness that a user owns.
+
+        The few that rare cases read on are not among them.
+        """
         with counted_bytes() as total:
             self.randomize()
         return total[0] / self.n
@@ -157,7 +165,9 @@ ZEROS, BUFFER = bytes(2**16), bytearray(2**16 + 64)
 
 
 def openssl(size: int) -> float:
-    """Return the seconds OpenSSL takes for so many bytes of a ChaCha20 key stream, measured on 64 megabytes at most."""
+    """Return the seconds OpenSSL takes for so many bytes of a ChaCha20 key stream, measured on 64
+    megabytes at most.
+    """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
     stream = Cipher(algorithms.ChaCha20(bytes(32), bytes(16)), None).encryptor()

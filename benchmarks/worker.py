@@ -1,8 +1,11 @@
-"""Run in the environment of one package, ours or another's: time what a line of JSON names, answer with a line of JSON.
+"""Run in the environment of one package, ours or another's.
 
-``{"prepare": what, "seconds": s}`` sets up work that takes about s seconds (or, with "users", for so many) and answers how many users that
-is; ``{"run": true}`` does it once and answers how many seconds it took. The functions of the paper have the same names in two packages, so
-both are called alike.
+Time what a line of JSON names, answer with a line of JSON.
+
+``{"prepare": what, "seconds": s}`` sets up work that takes about s seconds (or, with "users", for
+so many) and answers how many users that is; ``{"run": true}`` does it once and answers how many
+seconds it took. The functions of the paper have the same names in two packages, so both are called
+alike.
 """
 
 import inspect
@@ -37,7 +40,11 @@ def main() -> None:
         try:
             if "prepare" in request:
                 prepare = find(request["prepare"])
-                work, n = (prepare(request["users"]), request["users"]) if "users" in request else sized(prepare, request["seconds"])
+                work, n = (
+                    (prepare(request["users"]), request["users"])
+                    if "users" in request
+                    else sized(prepare, request["seconds"])
+                )
                 answer: dict[str, Any] = {"n": n}
             else:
                 answer = {"seconds": timed(work)}
@@ -52,8 +59,12 @@ def timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def sized(prepare: Callable[[int], Callable[[], object]], seconds: float) -> tuple[Callable[[], object], int]:
-    """Return work for as many users as take about so many seconds, or as can be prepared in twenty times as many."""
+def sized(
+    prepare: Callable[[int], Callable[[], object]], seconds: float
+) -> tuple[Callable[[], object], int]:
+    """Return work for as many users as take about so many seconds, or as can be prepared in twenty
+    times as many.
+    """
     n = 64  # enough for every attribute to be sampled
     prepare(n)()  # compiles
     while True:
@@ -77,7 +88,11 @@ def functions() -> dict[str, Callable[..., Any]]:
     for package, modules in MODULES.items():
         for module in modules:
             content = vars(import_module(f"multi_freq_ldpy.{package}.{module}"))
-            found |= {name: each for name, each in content.items() if "Client" in name or "Aggregator" in name}
+            found |= {
+                name: each
+                for name, each in content.items()
+                if "Client" in name or "Aggregator" in name
+            }
     return found
 
 
@@ -94,13 +109,25 @@ def arguments(function: Callable[..., Any], k: int, optimal: bool) -> tuple[Any,
         "optimal": optimal,
         "use_thresh": True,
     }
-    known |= {"epsilon": 1.0, "eps_perm": 2.0, "eps_1": 1.0, "nb_iter": 10, "tol": 1e-12, "err_func": "max_abs"}
-    parameters = list(inspect.signature(getattr(function, "py_func", function)).parameters.values())[1:]
+    known |= {
+        "epsilon": 1.0,
+        "eps_perm": 2.0,
+        "eps_1": 1.0,
+        "nb_iter": 10,
+        "tol": 1e-12,
+        "err_func": "max_abs",
+    }
+    parameters = list(
+        inspect.signature(getattr(function, "py_func", function)).parameters.values()
+    )[1:]
     return tuple(known[each.name] for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD)
 
 
 def paper(what: dict[str, Any]) -> Callable[[int], Callable[[], object]]:
-    """``what``: the stem of the functions (SPL_GRR), k, optimal, and the task: Client, or the name of an aggregator."""
+    """``what``: the stem of the functions (SPL_GRR), k, optimal, and the task.
+
+    Client, or the name of an aggregator.
+    """
     stem, k, task = what["stem"], what["k"], what["task"]
     client = functions()[f"{stem}_Client"]
     rest = arguments(client, k, what["optimal"])
@@ -109,7 +136,8 @@ def paper(what: dict[str, Any]) -> Callable[[int], Callable[[], object]]:
     kept: list[Any] = []
 
     def prepare(n: int) -> Callable[[], object]:
-        values = np.random.default_rng(n).integers(k, size=(n, D) if several else n)  # as in the paper's listings
+        # As in the paper's listings
+        values = np.random.default_rng(n).integers(k, size=(n, D) if several else n)
         if task == "Client":
             return lambda: [client(value, *rest) for value in values]
         kept.extend(client(value, *rest) for value in values[len(kept) :])

@@ -2,14 +2,28 @@
 
 from multi_freq_ldpy import __version__
 
-project, author, copyright = "multi-freq-ldpy", "the multi-freq-ldpy developers", "the multi-freq-ldpy developers"
+project, author, copyright = (
+    "multi-freq-ldpy",
+    "the multi-freq-ldpy developers",
+    "the multi-freq-ldpy developers",
+)
 version = release = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.mathjax", "sphinx_gallery.gen_gallery"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
 exclude_patterns = ["tutorials/*.md5", "tutorials/README.rst", "_templates"]
 templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "multi-freq-ldpy"
-html_theme_options = {"show_prev_next": False, "navbar_align": "left", "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "show_prev_next": False,
+    "navbar_align": "left",
+    "secondary_sidebar_items": ["page-toc"],
+}
 html_show_sourcelink = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]

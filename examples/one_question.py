@@ -21,9 +21,19 @@ def bar(low: float, high: float, scale: float) -> str:
 
 def main() -> None:
     protocol = OUE(len(ANSWERS), epsilon=1.0)
-    print("How do you get to work? A million users answer; no answer leaves its device unrandomized.")
-    print(f"{protocol}: {protocol.report_bytes} byte a report, privacy loss at most {protocol.privacy.report:.3f}.\n")
-    print("Getting the kernels ready (compiled on the first run, a few seconds; then kept on disk) ...", end=" ", flush=True)
+    print(
+        "How do you get to work? A million users answer; no answer leaves its device unrandomized."
+    )
+    print(
+        f"{protocol}: {protocol.report_bytes} byte a report, privacy loss at most"
+        f" {protocol.privacy.report:.3f}.\n"
+    )
+    print(
+        "Getting the kernels ready (compiled on the first run, a few seconds; then kept on"
+        " disk) ...",
+        end=" ",
+        flush=True,
+    )
     started = time.perf_counter()
     protocol.estimate(protocol.randomize([0]))
     print(f"{time.perf_counter() - started:.1f} s")
@@ -39,11 +49,19 @@ def main() -> None:
     real = np.bincount(truth, minlength=len(ANSWERS)) / USERS
     inside = (limits[:, 0] <= real) & (real <= limits[:, 1])
     print(f"{'':10}{'truth':>8}{'estimate':>10}{'95 % interval':>18}")
-    for name, f, x, (low, high), good in zip(ANSWERS, real, estimate.frequencies, limits, inside, strict=True):
+    for name, f, x, (low, high), good in zip(
+        ANSWERS, real, estimate.frequencies, limits, inside, strict=True
+    ):
         interval = f"{100 * low:.2f} to {100 * high:.2f} %"
         mark = " " if good else "!"
-        print(f"{name:10}{100 * f:7.2f}%{100 * x:9.2f}%{interval:>18} {mark} {bar(low, high, WIDTH / limits.max())}")
-    print(f"\n{inside.sum()} of {len(ANSWERS)} intervals hold the truth (! marks one that does not; 1 in 20 should not).")
+        print(
+            f"{name:10}{100 * f:7.2f}%{100 * x:9.2f}%{interval:>18} {mark}"
+            f" {bar(low, high, WIDTH / limits.max())}"
+        )
+    print(
+        f"\n{inside.sum()} of {len(ANSWERS)} intervals hold the truth (! marks one that does not; 1"
+        " in 20 should not)."
+    )
 
 
 def utf8() -> None:

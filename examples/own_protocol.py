@@ -4,7 +4,9 @@
 >>> found = checks.check_protocol(Warner(3, epsilon=1.0))
 >>> found["privacy"], found["unbiased"], found["spec"]
 ('holds', 'holds', 'not applicable: it is not in the registry')
->>> Warner(5, epsilon=2.0).estimate(Warner(5, epsilon=2.0).randomize([0, 1, 1, 1, 4] * 10_000, rng=1)).norm().frequencies.round(1)
+>>> protocol = Warner(5, epsilon=2.0)
+>>> reports = protocol.randomize([0, 1, 1, 1, 4] * 10_000, rng=1)
+>>> protocol.estimate(reports).norm().frequencies.round(1)
 array([0.2, 0.6, 0. , 0. , 0.2])
 """
 
@@ -21,7 +23,8 @@ from multi_freq_ldpy.randomness import Source
 
 
 class Warner(OneShot):
-    """Randomized response: a report is the user's value with probability p, each other one with probability q.
+    """Randomized response: a report is the user's value with probability p, each other one with
+    probability q.
 
     p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1).
 
@@ -36,13 +39,19 @@ class Warner(OneShot):
 
     @cached_property
     def moments(self) -> Channel:
-        """What a report contributes on average, to the own value and to another: exact fractions of what is realised."""
+        """What a report contributes on average, to the own value and to another.
+
+        Exact fractions of what is realised.
+        """
         p, q = (Fraction(weight, 2**64) for weight in self.weights)
         return Channel(p, q, own_other=Fraction(0), others=Fraction(0))
 
     @property
     def ratio(self) -> Fraction:
-        """The largest ratio of probabilities between two values: the privacy that is claimed, and checked against the law."""
+        """The largest ratio of probabilities between two values.
+
+        The privacy that is claimed, and checked against the law.
+        """
         return Fraction(*self.weights)
 
     @cached_property
@@ -64,7 +73,9 @@ class Warner(OneShot):
         return np.asarray(reports[:, np.newaxis] == np.arange(self.k), np.uint8)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        """Return every possible report of a user with this value, as on the wire, with its exact
+        probability.
+        """
         value = self._check_law(value, self.k)
         own, other = (Fraction(weight, 2**64) for weight in self.weights)
         return {v.to_bytes(4, "little"): own if v == value else other for v in range(self.k)}

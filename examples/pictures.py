@@ -18,13 +18,19 @@ def main() -> None:
     people = datasets.population(40_000, rng=1)
     survey = Survey(datasets.CATEGORIES, epsilon=4.0)
     estimates = survey.estimate(survey.randomize(people, rng=2))
-    truth = [[people[name].count(label) for label in labels] for name, labels in survey.attributes.items()]
+    truth = [
+        [people[name].count(label) for label in labels]
+        for name, labels in survey.attributes.items()
+    ]
     keep("survey", estimates.plot(truth))
 
     answers = datasets.drifting(20_000, 12, rng=1)
     transport = Survey({"transport": datasets.DRIFTING}, eps_perm=3.0, eps_1=1.5)
     tables = [{"transport": [datasets.DRIFTING[i] for i in row]} for row in answers.tolist()]
-    shares = np.array([np.bincount(row, minlength=len(datasets.DRIFTING)) for row in answers]) / answers.shape[1]
+    shares = (
+        np.array([np.bincount(row, minlength=len(datasets.DRIFTING)) for row in answers])
+        / answers.shape[1]
+    )
     keep("rounds", transport.panel(20_000, rng=1).run(tables).plot(truth=[shares]))
 
     ages = np.array(people["age"]) - min(datasets.AGES)

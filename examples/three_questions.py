@@ -1,4 +1,7 @@
-"""A million simulated users answer three questions: sampling one of them (SMP), and hiding which one among fakes (RS+FD)."""
+"""A million simulated users answer three questions.
+
+Sampling one of them (SMP), and hiding which one among fakes (RS+FD).
+"""
 
 import time
 from typing import Any
@@ -9,7 +12,14 @@ from one_question import utf8
 from multi_freq_ldpy import OUE, RSFD, SMP
 
 SURVEY = {
-    "How do you get to work?": {"train": 0.31, "car": 0.24, "bicycle": 0.17, "on foot": 0.12, "bus": 0.09, "other": 0.07},
+    "How do you get to work?": {
+        "train": 0.31,
+        "car": 0.24,
+        "bicycle": 0.17,
+        "on foot": 0.12,
+        "bus": 0.09,
+        "other": 0.07,
+    },
     "How old are you?": {"under 30": 0.22, "30 to 44": 0.35, "45 to 59": 0.30, "60 and over": 0.13},
     "Do you have a car?": {"yes": 0.58, "shared": 0.07, "no": 0.35},
 }
@@ -18,7 +28,10 @@ USERS = 1_000_000
 
 def answers(rng: np.random.Generator) -> np.ndarray:
     """Draw the survey: who has no car does not drive."""
-    table = np.stack([rng.choice(len(shares), USERS, p=list(shares.values())) for shares in SURVEY.values()], axis=1)
+    table = np.stack(
+        [rng.choice(len(shares), USERS, p=list(shares.values())) for shares in SURVEY.values()],
+        axis=1,
+    )
     drives = table[:, 0] == 1
     table[drives, 2] = 0
     return table
@@ -27,30 +40,55 @@ def answers(rng: np.random.Generator) -> np.ndarray:
 def main() -> None:
     ks = [len(shares) for shares in SURVEY.values()]
     table = answers(np.random.default_rng(2022))
-    print("Three questions, a million users, ε = 1. SMP: one answer, at random, is randomized and sent. RS+FD: the same at a larger")
-    print("budget, and a fake goes with each of the others, so that nobody can tell which answer was real.\n")
+    print(
+        "Three questions, a million users, ε = 1. SMP: one answer, at random, is randomized and"
+        " sent. RS+FD: the same at a larger"
+    )
+    print(
+        "budget, and a fake goes with each of the others, so that nobody can tell which answer was"
+        " real.\n"
+    )
     found: dict[str, Any] = {}
-    print(f"{'':8}{'bytes a report':>16}{'loss, one answer':>20}{'loss, any two records':>24}{'seconds':>10}")
-    for name, solution in {"SMP": SMP(OUE, ks, epsilon=1.0), "RS+FD": RSFD(OUE, ks, epsilon=1.0)}.items():
+    print(
+        f"{'':8}{'bytes a report':>16}{'loss, one answer':>20}"
+        f"{'loss, any two records':>24}{'seconds':>10}"
+    )
+    for name, solution in {
+        "SMP": SMP(OUE, ks, epsilon=1.0),
+        "RS+FD": RSFD(OUE, ks, epsilon=1.0),
+    }.items():
         solution.estimate(solution.randomize(table[:1]))  # kernels compile on their first use
         started = time.perf_counter()
         found[name] = solution.estimate(solution.randomize(table))
         seconds, loss = time.perf_counter() - started, solution.privacy
-        print(f"{name:8}{solution.report_bytes:16}{loss.report_attribute:20.3f}{loss.report:24.3f}{seconds:10.3f}")
-    print("\nWhat RS+FD gains in precision it pays for in the loss between whole records: docs/several_attributes.md says what that means.")
+        print(
+            f"{name:8}{solution.report_bytes:16}{loss.report_attribute:20.3f}{loss.report:24.3f}{seconds:10.3f}"
+        )
+    print(
+        "\nWhat RS+FD gains in precision it pays for in the loss between whole records:"
+        " docs/several_attributes.md says what that means."
+    )
     missed = 0
     for j, (question, shares) in enumerate(SURVEY.items()):
         real = np.bincount(table[:, j], minlength=ks[j]) / USERS
-        print(f"\n{question:26}{'truth':>8}{'SMP (95 % interval)':>28}{'RS+FD (95 % interval)':>28}")
+        print(
+            f"\n{question:26}{'truth':>8}{'SMP (95 % interval)':>28}{'RS+FD (95 % interval)':>28}"
+        )
         for v, answer in enumerate(shares):
             cells = ""
             for estimates in found.values():
                 low, high = estimates[j].interval(0.95)[v]
                 missed += not low <= real[v] <= high
                 mark = " " if low <= real[v] <= high else "!"
-                cells += f"{100 * estimates[j].frequencies[v]:11.2f}% ({100 * low:5.2f}–{100 * high:5.2f}){mark}"
+                cells += (
+                    f"{100 * estimates[j].frequencies[v]:11.2f}%"
+                    f" ({100 * low:5.2f}–{100 * high:5.2f}){mark}"
+                )
             print(f"  {answer:24}{100 * real[v]:7.2f}%{cells}")
-    print(f"\n{2 * sum(ks) - missed} of {2 * sum(ks)} intervals hold the truth (! marks one that does not; 1 in 20 should not).")
+    print(
+        f"\n{2 * sum(ks) - missed} of {2 * sum(ks)} intervals hold the truth (! marks one that does"
+        " not; 1 in 20 should not)."
+    )
 
 
 if __name__ == "__main__":

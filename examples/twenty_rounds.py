@@ -16,7 +16,10 @@ WIDTH = 24
 
 
 def weeks(rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Draw what everybody does in each week: drivers take to the bicycle, faster and faster, and some of them come back."""
+    """Draw what everybody does in each week.
+
+    Drivers take to the bicycle, faster and faster, and some of them come back.
+    """
     values = rng.choice(len(ANSWERS), USERS, p=SHARES)
     for week in range(WEEKS):
         yield values.copy()
@@ -29,7 +32,9 @@ def band(low: float, high: float, truth: float, window: tuple[float, float]) -> 
     """Draw an interval as a line, and the truth on it as a dot, or beside it as a circle."""
 
     def column(f: float) -> int:
-        return min(WIDTH - 1, max(0, round((f - window[0]) / (window[1] - window[0]) * (WIDTH - 1))))
+        return min(
+            WIDTH - 1, max(0, round((f - window[0]) / (window[1] - window[0]) * (WIDTH - 1)))
+        )
 
     cells = [" "] * WIDTH
     cells[column(low) : column(high) + 1] = "─" * (column(high) - column(low) + 1)
@@ -42,7 +47,10 @@ def main() -> None:
     privacy = protocol.privacy
     print(f"How do you get to work? {USERS:,} users report {WEEKS} weeks in a row.")
     print(f"{protocol}: one report costs {privacy.report:.3f}; all reports about an")
-    print(f"answer that stays the same cost {privacy.lifetime:.3f} together, because they repeat one permanent answer.\n")
+    print(
+        f"answer that stays the same cost {privacy.lifetime:.3f} together, because they repeat one"
+        " permanent answer.\n"
+    )
     panel, truth, tallies = Panel(protocol, USERS), [], []
     changed, seconds = np.zeros((USERS, len(ANSWERS)), np.bool_), 0.0
     Panel(protocol, 1).tally([0])  # kernels compile on their first use
@@ -54,7 +62,10 @@ def main() -> None:
         changed[np.arange(USERS), values] = True
     print(f"{USERS * WEEKS:,} reports randomized and counted in {seconds:.2f} s.\n")
 
-    axes = (f"{name:>8}    estimate  {f'{low:.0%}':<{WIDTH - 3}}{f'{high:.0%}'}" for name, (low, high) in WATCHED.items())
+    axes = (
+        f"{name:>8}    estimate  {f'{low:.0%}':<{WIDTH - 3}}{f'{high:.0%}'}"
+        for name, (low, high) in WATCHED.items()
+    )
     print("week" + "  ".join(axes))
     inside = 0
     for week, tally in enumerate(tallies):
@@ -63,19 +74,37 @@ def main() -> None:
             v = ANSWERS.index(name)
             (low, high), real = estimate.interval(0.95)[v], truth[week][v]
             inside += low <= real <= high
-            numbers = f"{100 * real:7.1f}%{100 * estimate.frequencies[v]:7.1f} ±{196 * estimate.std[v]:3.1f}"
+            numbers = (
+                f"{100 * real:7.1f}%{100 * estimate.frequencies[v]:7.1f}"
+                f" ±{196 * estimate.std[v]:3.1f}"
+            )
             line += f"{numbers}  {band(low, high, real, window)}  "
         print(line.rstrip())
-    print(f"\n{inside} of {2 * WEEKS} intervals hold the truth (● on its interval, ○ beside it; 1 in 20 should be).")
+    print(
+        f"\n{inside} of {2 * WEEKS} intervals hold the truth (● on its interval, ○ beside it; 1 in"
+        " 20 should be)."
+    )
 
     v = ANSWERS.index("train")
     whole, alone = over_rounds(tallies), protocol.estimate(tallies[0])
     added = protocol.estimate(sum(tallies[1:], tallies[0]))
-    print(f"\nNobody takes to the train or leaves it: {100 * truth[0][v]:.2f} % do, week after week.")
-    for what, found in (("one week", alone), ("twenty weeks", whole), ("twenty weeks, wrongly taken for new users", added)):
+    print(
+        f"\nNobody takes to the train or leaves it: {100 * truth[0][v]:.2f} % do, week after week."
+    )
+    for what, found in (
+        ("one week", alone),
+        ("twenty weeks", whole),
+        ("twenty weeks, wrongly taken for new users", added),
+    ):
         print(f"  {what:45}{100 * found.frequencies[v]:6.2f} ± {196 * found.std[v]:.2f} %")
-    print("Weeks share the permanent answers: more weeks take only the fresh noise away, and over_rounds knows that.")
-    print(f"\nThe average user has given {changed.sum(axis=1).mean():.2f} different answers, at {privacy.lifetime:.0f} each:")
+    print(
+        "Weeks share the permanent answers: more weeks take only the fresh noise away, and"
+        " over_rounds knows that."
+    )
+    print(
+        f"\nThe average user has given {changed.sum(axis=1).mean():.2f} different answers, at"
+        f" {privacy.lifetime:.0f} each:"
+    )
     print("docs/over_time.md says what that hides, and what it does not.")
 
 

@@ -1,4 +1,7 @@
-"""Coverage-guided fuzzing of all targets, each in a process of its own: ``python fuzz/fuzz.py --seconds 60``."""
+"""Coverage-guided fuzzing of all targets, each in a process of its own.
+
+``python fuzz/fuzz.py --seconds 60``.
+"""
 
 import argparse
 import importlib
@@ -17,7 +20,8 @@ SMALL = 1024
 
 
 def fuzz(name: str, arguments: list[str]) -> None:
-    """Fuzz one target in this process, with every line of the package watched except kernels, which are compiled.
+    """Fuzz one target in this process, with every line of the package watched except kernels, which
+    are compiled.
 
     Kernels are imported at their first use, and that is later.
     """
@@ -25,7 +29,8 @@ def fuzz(name: str, arguments: list[str]) -> None:
 
     with atheris.instrument_imports(include=["multi_freq_ldpy"]):
         targets = importlib.import_module("targets")
-    for path in (CORPUS / name).iterdir():  # compiles what is needed, which would be taken for a hang
+    # Compiles what is needed, which would be taken for a hang
+    for path in (CORPUS / name).iterdir():
         targets.TARGETS[name](path.read_bytes())
     atheris.Setup([sys.argv[0], *arguments], targets.TARGETS[name])
     atheris.Fuzz()
@@ -40,10 +45,16 @@ def run(name: str, seconds: int, keep: bool) -> bool:
     folders = [str(found), str(corpus), f"-artifact_prefix={BUILD / name}-", "-print_final_stats=1"]
     command = [sys.executable, __file__, "--one", name, *folders, *limits]
     environment = os.environ | {"TMPDIR": str(BUILD)}  # for the files that targets write
-    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace", env=environment, check=False)
+    done = subprocess.run(
+        command, stderr=subprocess.PIPE, text=True, errors="replace", env=environment, check=False
+    )
     runs = re.search(r"number_of_executed_units: (\d+)", done.stderr)
     new = [path for path in found.iterdir() if path.stat().st_size <= SMALL]
-    print(f"{name:18} {int(runs[1]) if runs else 0:9,} inputs, {len(list(corpus.iterdir())):3} in the corpus, {len(new):4} new", flush=True)
+    print(
+        f"{name:18} {int(runs[1]) if runs else 0:9,} inputs, {len(list(corpus.iterdir())):3} in the"
+        f" corpus, {len(new):4} new",
+        flush=True,
+    )
     if done.returncode or not runs:
         print(done.stderr[-5000:], flush=True)
         return False

@@ -1,7 +1,9 @@
-"""What hostile bytes are given to: one function a target, which passes where the package keeps its word and raises where it does not.
+"""What hostile bytes are given to.
 
-Input may be refused by the documented errors only. Where it is accepted, what was read is written again and must come out the same, and
-must be usable at little cost.
+One function a target, which passes where the package keeps its word and raises where it does not.
+
+Input may be refused by the documented errors only. Where it is accepted, what was read is written
+again and must come out the same, and must be usable at little cost.
 """
 
 import atexit
@@ -42,11 +44,12 @@ from multi_freq_ldpy import (
     registry,
     wire,
 )
+from multi_freq_ldpy.core.tally import DIGEST, MAGIC, VERSION, digest_of
 from multi_freq_ldpy.longitudinal.ledger import State
-from multi_freq_ldpy.tally import DIGEST, MAGIC, VERSION, digest
 
 LARGEST = 2**32 - 5
-HEADER = struct.Struct("<4sBIQQ")  # of a tally: magic, version, length of the spec, users, entries of n
+# Of a tally: magic, version, length of the spec, users, entries of n
+HEADER = struct.Struct("<4sBIQQ")
 
 SMALL: tuple[Any, ...] = (
     *(cls(3, 1.0) for cls in (GRR, BLH, OLH, SS, SUE, OUE, THE)),
@@ -114,26 +117,30 @@ def wire_decode(data: bytes) -> None:
             assert mechanism.tally(reports).users == len(reports)
     if number < len(SMALL):
         size = mechanism.report_bytes
-        honest = len(data) % size == 0 and all(data[i : i + size] in listed(number) for i in range(0, len(data), size))
+        honest = len(data) % size == 0 and all(
+            data[i : i + size] in listed(number) for i in range(0, len(data), size)
+        )
         assert accepted == honest
 
 
 def tallies(data: bytes) -> Iterator[bytes]:
-    """Yield data as it is, as a tally whose digest is right, and as one whose spec ends where its last brace does."""
+    """Yield data as it is, as a tally whose digest is right, and as one whose spec ends where its
+    last brace does.
+    """
     yield data
     body = (MAGIC + bytes([VERSION]) + data[5:-DIGEST]).ljust(HEADER.size, b"\0")
-    yield body + digest(body)
+    yield body + digest_of(body)
     _, _, _, users, entries = HEADER.unpack_from(body)
     rest = body[HEADER.size :]
     body = HEADER.pack(MAGIC, VERSION, rest.rfind(b"}") + 1, users, entries) + rest
-    yield body + digest(body)
+    yield body + digest_of(body)
 
 
 def counted(tally: Tally) -> None:
     """Use a tally as whoever has read it would."""
     assert Tally.from_bytes(tally.to_bytes()) == tally
-    assert len(repr(tally)) and tally.counts.size == tally.protocol.parts[-1][1].stop
-    tally.protocol.estimate(tally)
+    assert len(repr(tally)) and tally.counts.size == tally.mechanism.parts[-1][1].stop
+    tally.mechanism.estimate(tally)
 
 
 def tally_from_bytes(data: bytes) -> None:
@@ -153,11 +160,21 @@ def specs(given: Any) -> Iterator[Any]:
         inner = {name: each for name, each in given.items() if name != "version"}
         yield {**given, "version": 1}
         yield {"version": 1, "protocol": "SPL", "protocols": [inner] * 3}
-        yield {"version": 1, "protocol": "SMP", "protocols": [inner, {"protocol": "GRR", "k": 3, "epsilon": 1.0}]}
+        yield {
+            "version": 1,
+            "protocol": "SMP",
+            "protocols": [inner, {"protocol": "GRR", "k": 3, "epsilon": 1.0}],
+        }
         yield {"version": 1, "protocol": "SMP", "protocols": [inner] * 10**6}
         for fake in ("zero", "random"):
             hidden = [inner, {"protocol": "OUE", "k": 3, "epsilon": 1.0}]
-            yield {"version": 1, "protocol": "RSFD", "protocols": hidden, "fake": fake, "balance": fake == "zero"}
+            yield {
+                "version": 1,
+                "protocol": "RSFD",
+                "protocols": hidden,
+                "fake": fake,
+                "balance": fake == "zero",
+            }
 
 
 def check_spec(spec: Any) -> None:
@@ -168,7 +185,9 @@ def check_spec(spec: Any) -> None:
         assert len(str(error)) < 2000  # noqa: PT017
         return
     told = [entry for part in (spec, *spec.get("protocols", ())) for entry in part.items()]
-    assert not any(isinstance(each, bool) for name, each in told if name != "balance"), "a truth value was taken for a number"
+    assert not any(isinstance(each, bool) for name, each in told if name != "balance"), (
+        "a truth value was taken for a number"
+    )
     cheap(mechanism)
 
 
@@ -212,14 +231,17 @@ def survey_unpack(data: bytes) -> None:
             tally = ONCE.unpack(each)
         except ValueError:
             continue
-        assert tally.protocol == ONCE.solution and ONCE.unpack(ONCE.pack(tally)) == tally
+        assert tally.mechanism == ONCE.solution and ONCE.unpack(ONCE.pack(tally)) == tally
         ONCE.estimate(tally)
 
 
 def client_file(data: bytes) -> None:
-    """Read a client's file as it is, and with the right digest; open those that are one, and report."""
+    """Read a client's file as it is, and with the right digest.
+
+    Open those that are one, and report.
+    """
     line = data.partition(b"\n")[0] + b"\n"
-    for each in (data, line + digest(line).hex().encode() + b"\n"):
+    for each in (data, line + digest_of(line).hex().encode() + b"\n"):
         try:
             state = State.from_bytes(each)
         except ValueError:
@@ -240,5 +262,6 @@ def client_file(data: bytes) -> None:
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    each.__name__: each for each in (wire_decode, tally_from_bytes, from_spec, survey_load, survey_unpack, client_file)
+    each.__name__: each
+    for each in (wire_decode, tally_from_bytes, from_spec, survey_load, survey_unpack, client_file)
 }

@@ -1,7 +1,9 @@
-"""Plant faults one by one and expect each to be rejected by the law or test that the table names; write docs/faults.md if all are.
+"""Plant faults one by one and expect each to be rejected by the law or test that the table names.
 
-``python mutants/plant.py`` plants them all; ``python mutants/plant.py GRR dropped`` those with one of these words in name, file, law or
-subject. ``--page`` writes the page from the table alone.
+Write docs/faults.md if all are.
+
+``python mutants/plant.py`` plants them all; ``python mutants/plant.py GRR dropped`` those with one
+of these words in name, file, law or subject. ``--page`` writes the page from the table alone.
 """
 
 import argparse
@@ -20,10 +22,13 @@ from pathlib import Path
 
 from table import PACKAGE, PAGE, ROOT, Mutant, Wrong, mutants, page, wrong
 
-from multi_freq_ldpy.progress import Progress
+from multi_freq_ldpy.files.progress import Progress
 
 LONGEST = 180.0
-"""Seconds after which a trial is ended: several times what the slowest takes, compiling included."""
+"""Seconds after which a trial is ended.
+
+Several times what the slowest takes, compiling included.
+"""
 
 Trial = tuple[str, str]
 
@@ -31,10 +36,11 @@ Trial = tuple[str, str]
 class Copy:
     """A copy of package and tests in a directory of its own, in which faults are planted.
 
-    Numba keeps what it compiles by the path of a file, its time and its size, and under names that hold a digest of all kernels. The copy
-    stays at one path and keeps the times of its files, so kernels that were compiled before anything was planted serve every mutation that
-    is not in a kernel. One that is begins with an empty cache: nothing but what it says can run. That takes long, so kernels have a copy
-    of their own, and are mutated while the rest is.
+    Numba keeps what it compiles by the path of a file, its time and its size, and under names that
+    hold a digest of all kernels. The copy stays at one path and keeps the times of its files, so
+    kernels that were compiled before anything was planted serve every mutation that is not in a
+    kernel. One that is begins with an empty cache: nothing but what it says can run. That takes
+    long, so kernels have a copy of their own, and are mutated while the rest is.
     """
 
     def __init__(self, place: Path) -> None:
@@ -44,16 +50,33 @@ class Copy:
             shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy2(ROOT / "pyproject.toml", place)
 
-    def trials(self, asked: list[Trial] | None, cache: Path, seconds: float | None = None) -> Iterator[tuple[str, str]]:
-        """Yield the verdict of each trial, all of them made in one new process; None asks for the wrong protocols."""
-        environment = {name: text for name, text in os.environ.items() if not name.startswith(("NUMBA_", "PYTEST_", "PYTHON"))} | {
-            "PYTHONPATH": os.pathsep.join(str(self.place / name) for name in ("src", "tests")),
-            "PYTHONDONTWRITEBYTECODE": "1",  # a file that is changed and changed back within a second would look unchanged
+    def trials(
+        self, asked: list[Trial] | None, cache: Path, seconds: float | None = None
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the verdict of each trial, all of them made in one new process.
+
+        None asks for the wrong protocols.
+        """
+        environment = {
+            name: text
+            for name, text in os.environ.items()
+            if not name.startswith(("NUMBA_", "PYTEST_", "PYTHON"))
+        } | {
+            "PYTHONPATH": os.pathsep.join(str(self.place / name) for name in ("src", ".")),
+            # A file that is changed and changed back within a second would look unchanged
+            "PYTHONDONTWRITEBYTECODE": "1",
             "NUMBA_CACHE_DIR": str(cache),
         }
         command = [sys.executable, str(ROOT / "mutants" / "trial.py"), json.dumps(asked)]
         with tempfile.TemporaryFile("w+") as errors:
-            process = subprocess.Popen(command, cwd=self.place, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
+            process = subprocess.Popen(
+                command,
+                cwd=self.place,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+            )
             assert process.stdout is not None
             late = threading.Event()
 
@@ -87,7 +110,10 @@ class Copy:
             shutil.copytree(self.warm, cache)
         try:
             file.write_text(mutant.planted(text))
-            verdict, why = next(self.trials([(mutant.law, mutant.subject)], cache, LONGEST), ("accident", "nothing was said"))
+            verdict, why = next(
+                self.trials([(mutant.law, mutant.subject)], cache, LONGEST),
+                ("accident", "nothing was said"),
+            )
         finally:
             file.write_text(text)
             os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -98,20 +124,29 @@ class Copy:
 def main() -> int:
     """Return 0 if every fault is rejected."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("words", nargs="*", help="plant only the faults that have one of these words in name, file, law or subject")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        help="plant only the faults that have one of these words in name, file, law or subject",
+    )
     parser.add_argument("--page", action="store_true", help="only write docs/faults.md")
     parser.add_argument("--why", action="store_true", help="say what the law or test said")
     options = parser.parse_args()
-    sys.path.append(str(ROOT / "tests"))
+    sys.path.append(str(ROOT))
     every, planted = mutants(), wrong()
     if options.page:
         PAGE.write_text(page(every, planted))
         return 0
 
     def wanted(fault: Mutant | Wrong) -> bool:
-        return not options.words or any(word in str(text) for word in options.words for text in astuple(fault))
+        return not options.words or any(
+            word in str(text) for word in options.words for text in astuple(fault)
+        )
 
-    chosen, others = [each for each in every if wanted(each)], [each for each in planted if wanted(each)]
+    chosen, others = (
+        [each for each in every if wanted(each)],
+        [each for each in planted if wanted(each)],
+    )
     found: list[str] = []
     started, lock, over = time.monotonic(), threading.Lock(), threading.Event()
 
@@ -119,7 +154,11 @@ def main() -> int:
         shown = {"rejected": "rejected", "lives": "LIVES"}.get(verdict, "broken by accident")
         with lock:
             found.append(verdict)
-            print(f"{len(found):3}/{len(chosen) + len(others)}  {shown:8}  {name}: {fault.law} {fault.subject}".rstrip(), flush=True)
+            print(
+                f"{len(found):3}/{len(chosen) + len(others)}  {shown:8}  {name}: {fault.law}"
+                f" {fault.subject}".rstrip(),
+                flush=True,
+            )
             if verdict != "rejected" or options.why:
                 print(f"         {why.strip() or 'nothing is noticed'}", flush=True)
             progress.step(fault.name)
@@ -139,18 +178,27 @@ def main() -> int:
         asked = list(dict.fromkeys((each.law, each.subject) for each in chosen))
         for trial, (verdict, why) in zip(asked, first.trials(asked, first.warm)):
             if verdict != "lives":
-                print(f"{' '.join(trial)} does not hold although nothing is planted: {why}", flush=True)
+                print(
+                    f"{' '.join(trial)} does not hold although nothing is planted: {why}",
+                    flush=True,
+                )
                 over.set()
         if over.is_set():
             return 1
-        print(f"{len(asked)} laws and tests hold while nothing is planted, after {time.monotonic() - started:.0f} s", flush=True)
+        print(
+            f"{len(asked)} laws and tests hold while nothing is planted, after"
+            f" {time.monotonic() - started:.0f} s",
+            flush=True,
+        )
         plant(first, [each for each in chosen if not each.compiled])
         for fault, verdict_on in zip(planted, first.trials(None, first.warm) if others else ()):
             if fault in others:
                 report(*verdict_on, fault.what, fault)
         kernels.result()
     rejected = found.count("rejected")
-    print(f"{len(found)} faults planted, {rejected} rejected, in {time.monotonic() - started:.0f} s")
+    print(
+        f"{len(found)} faults planted, {rejected} rejected, in {time.monotonic() - started:.0f} s"
+    )
     if rejected < len(chosen) + len(others):
         return 1
     if not options.words:

@@ -1,4 +1,6 @@
-"""The table of faults: mutations of the package's own source, and wrong protocols, each with the law or test that rejects it."""
+"""The table of faults: mutations of the package's own source, and wrong protocols, each with the
+law or test that rejects it.
+"""
 
 import tomllib
 from dataclasses import dataclass
@@ -9,18 +11,21 @@ PACKAGE = Path("src", "multi_freq_ldpy")
 PAGE = ROOT / "docs" / "faults.md"
 HEAD = """# Planted faults
 
-A test that cannot fail is no test. Here is what was broken on purpose, and what noticed: first mutations of the package's own source,
-then wrong protocols, most of them faults that published packages have had. A *law* is one of those that `checks.check_law` holds a
-protocol or solution to, here the one under "on"; what no law is about has a test of its own. `make mutants` plants the faults one by
-one, the mutations each in a copy of the package and a process of its own, and fails unless every one is rejected by the law or test that
-stands here: by its own assertion, not by an accident on the way. It wrote this page, of {mutants} mutations and {protocols} wrong
-protocols; the mutations are in `mutants/table.toml`, the protocols in `tests/faults.py`.
+A test that cannot fail is no test. Here is what was broken on purpose, and what noticed: first
+mutations of the package's own source, then wrong protocols, most of them faults that published
+packages have had. A *law* is one of those that `checks.run_check` holds a protocol or solution to,
+here the one under "on"; what no law is about has a test of its own. `make mutants` plants the
+faults one by one, the mutations each in a copy of the package and a process of its own, and fails
+unless every one is rejected by the law or test that stands here: by its own assertion, not by an
+accident on the way. It wrote this page, of {mutants} mutations and {protocols} wrong protocols; the
+mutations are in `mutants/table.toml`, the protocols in `tests/faults.py`.
 """
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mutation: the text that is replaced, in which file of the package, and the law (of a subject) or test that rejects it.
+    """One mutation: the text that is replaced, in which file of the package, and the law (of a
+    subject) or test that rejects it.
 
     ``slow`` says that the mutation may never end, and that this counts as rejected.
     """
@@ -46,13 +51,19 @@ class Mutant:
     def planted(self, text: str) -> str:
         """Return the text of the file with the mutation in it."""
         if text.count(self.before) != 1:
-            raise ValueError(f"{self.name}: what is replaced occurs {text.count(self.before)} times in {self.file}, not once")
+            raise ValueError(
+                f"{self.name}: what is replaced occurs {text.count(self.before)} times in"
+                f" {self.file}, not once"
+            )
         return text.replace(self.before, self.after)
 
 
 def mutants() -> list[Mutant]:
     """Return the mutations, in the order of the table."""
-    return [Mutant(**each) for each in tomllib.loads((ROOT / "mutants" / "table.toml").read_text())["mutant"]]
+    return [
+        Mutant(**each)
+        for each in tomllib.loads((ROOT / "mutants" / "table.toml").read_text())["mutant"]
+    ]
 
 
 @dataclass(frozen=True)
@@ -67,9 +78,12 @@ class Wrong:
 
 def wrong() -> list[Wrong]:
     """Return the wrong protocols, in their order."""
-    from faults import FAULTS
+    from tests.faults import FAULTS
 
-    return [Wrong(type(each).__name__, said(type(each).__doc__), law, repr(each)) for each, law in FAULTS]
+    return [
+        Wrong(type(each).__name__, said(type(each).__doc__), law, repr(each))
+        for each, law in FAULTS
+    ]
 
 
 def said(docstring: str | None) -> str:
@@ -79,7 +93,11 @@ def said(docstring: str | None) -> str:
 
 def page(mutated: list[Mutant], others: list[Wrong]) -> str:
     """Return the page of the documentation."""
-    lines = [HEAD.format(mutants=len(mutated), protocols=len(others)), "## Mutations of the source", *titles()]
+    lines = [
+        HEAD.format(mutants=len(mutated), protocols=len(others)),
+        "## Mutations of the source",
+        *titles(),
+    ]
     lines += [row(each.name, each.file, each.law, each.subject) for each in mutated]
     lines += ["", "## Wrong protocols", *titles()]
     lines += [row(each.what, each.name, each.law, each.subject) for each in others]
@@ -93,5 +111,7 @@ def titles() -> list[str]:
 
 def row(what: str, where: str, law: str, subject: str) -> str:
     """Return a row; code is marked as such, and what would end a cell is escaped."""
-    marked = [f"`{text}`" if text else "" for text in (where, law.partition("::")[2] or law, subject)]
+    marked = [
+        f"`{text}`" if text else "" for text in (where, law.partition("::")[2] or law, subject)
+    ]
     return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in (what, *marked))} |"

@@ -1,7 +1,10 @@
-"""Hold the package that is first on the path to laws and tests, and print a line of JSON for each: runs in a process of its own.
+"""Hold the package that is first on the path to laws and tests, and print a line of JSON for each.
 
-It takes a JSON list of pairs of a law and a subject, or of a test and nothing; ``null`` stands for the wrong protocols of the tests. The
-verdict is "rejected" where the law or test itself says no, "lives" where it holds, and "accident" where something else went wrong.
+Runs in a process of its own.
+
+It takes a JSON list of pairs of a law and a subject, or of a test and nothing; ``null`` stands for
+the wrong protocols of the tests. The verdict is "rejected" where the law or test itself says no,
+"lives" where it holds, and "accident" where something else went wrong.
 """
 
 import contextlib
@@ -23,8 +26,8 @@ def by_law(law: str, subject: Any) -> Verdict:
 
     try:
         names = {name: getattr(multi_freq_ldpy, name) for name in multi_freq_ldpy.__all__}
-        checks.check_law(law, eval(subject, names) if isinstance(subject, str) else subject)
-    except checks.LawBroken as broken:
+        checks.run_check(law, eval(subject, names) if isinstance(subject, str) else subject)
+    except checks.CheckFailed as broken:
         rejected = broken.law == law and isinstance(broken.__cause__, AssertionError)
         return "rejected" if rejected else "accident", str(broken)
     except Exception as error:
@@ -67,10 +70,12 @@ def main() -> None:
 
     expected = Path.cwd() / "src"
     if expected not in Path(multi_freq_ldpy.__file__).parents:
-        raise SystemExit(f"the package is that of {multi_freq_ldpy.__file__}, not the copy in {expected}")
+        raise SystemExit(
+            f"the package is that of {multi_freq_ldpy.__file__}, not the copy in {expected}"
+        )
     asked = json.loads(sys.argv[1])
     if asked is None:
-        from faults import FAULTS
+        from tests.faults import FAULTS
 
         asked = [(law, subject) for subject, law in FAULTS]
     for law, subject in asked:

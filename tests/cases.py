@@ -30,14 +30,25 @@ from multi_freq_ldpy.protocol import OneShot
 
 ONE_SHOT: list[type[OneShot]] = [GRR, BLH, OLH, SS, SUE, OUE, THE, SHE]
 UNARY: list[type[OneShot]] = [SUE, OUE, THE]
-HIDDEN: list[type[OneShot]] = [cls for cls in ONE_SHOT if cls is not SHE]  # what RS+FD has fakes for
+# What RS+FD has fakes for
+HIDDEN: list[type[OneShot]] = [cls for cls in ONE_SHOT if cls is not SHE]
 
 CHAINS: list[type[Chain]] = [LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH]
 
-SMALL: list[Any] = [cls(k, epsilon) for cls in ONE_SHOT for k, epsilon in ((2, 1.0), (3, 0.5), (5, 3.0))]
-LARGE: list[Any] = [cls(k, epsilon) for cls in ONE_SHOT if cls is not SHE for k, epsilon in ((64, 1.0), (100, 0.2), (260, 6.0))]
-LARGE += [SHE(k, epsilon) for k, epsilon in ((24, 1.0), (20, 0.2), (16, 6.0))]  # exact noise takes longer to draw
-SMALL += [cls(3, 2.0, 0.5) for cls in CHAINS] + [cls(4, 4.0, 2.0) for cls in (LGRR, LOSUE, LOUE, LOLH)]
+SMALL: list[Any] = [
+    cls(k, epsilon) for cls in ONE_SHOT for k, epsilon in ((2, 1.0), (3, 0.5), (5, 3.0))
+]
+LARGE: list[Any] = [
+    cls(k, epsilon)
+    for cls in ONE_SHOT
+    if cls is not SHE
+    for k, epsilon in ((64, 1.0), (100, 0.2), (260, 6.0))
+]
+# Exact noise takes longer to draw
+LARGE += [SHE(k, epsilon) for k, epsilon in ((24, 1.0), (20, 0.2), (16, 6.0))]
+SMALL += [cls(3, 2.0, 0.5) for cls in CHAINS] + [
+    cls(4, 4.0, 2.0) for cls in (LGRR, LOSUE, LOUE, LOLH)
+]
 SMALL += [DBitFlipPM(4, 1.0), DBitFlipPM(7, 2.0, b=4, d_bits=1), DBitFlipPM(5, 3.0, b=5, d_bits=3)]
 LARGE += [cls(100, 3.0, 1.0) for cls in CHAINS]
 LARGE += [DBitFlipPM(1000, 2.0, b=60, d_bits=40)]

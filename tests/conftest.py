@@ -9,7 +9,10 @@ import pytest
 
 @pytest.fixture
 def proved(request: pytest.FixtureRequest) -> Callable[[str, int], None]:
-    """Return a function that counts what a test has gone through: it stands in the summary if the test passes."""
+    """Return a function that counts what a test has gone through.
+
+    It stands in the summary if the test passes.
+    """
     return lambda what, many: request.node.user_properties.append((what, many))
 
 

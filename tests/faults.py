@@ -1,4 +1,7 @@
-"""Deliberately wrong protocols: faults that published packages have had, each with the name of the law that rejects it."""
+"""Deliberately wrong protocols.
+
+Faults that published packages have had, each with the name of the law that rejects it.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,10 +13,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multi_freq_ldpy import GRR, LGRR, LOLH, LOSUE, LSUE, OLH, OUE, RSFD, SHE, SMP, SPL, SS, SUE, Channel, DBitFlipPM, Privacy, Stream
+from multi_freq_ldpy import (
+    GRR,
+    LGRR,
+    LOLH,
+    LOSUE,
+    LSUE,
+    OLH,
+    OUE,
+    RSFD,
+    SHE,
+    SMP,
+    SPL,
+    SS,
+    SUE,
+    Channel,
+    DBitFlipPM,
+    Privacy,
+    Stream,
+)
 from multi_freq_ldpy.exact import WORD
 from multi_freq_ldpy.mechanism import Mechanism
-from multi_freq_ldpy.protocols.grr import randomized
+from multi_freq_ldpy.protocols.grr import randomize_symbols
 from multi_freq_ldpy.protocols.packed import unpack
 from multi_freq_ldpy.randomness import Source
 
@@ -89,13 +110,20 @@ class NeverClearsAndSaysSo(NeverClears):
 
     @property
     def ratio(self) -> Fraction:
-        return super().ratio if self.moments.p < 1 else Fraction(*SUE(self.k, self.epsilon).weights) ** 2
+        return (
+            super().ratio
+            if self.moments.p < 1
+            else Fraction(*SUE(self.k, self.epsilon).weights) ** 2
+        )
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         q, size = self.moments.q, self.report_bytes
         numbers = [number for number in range(2**self.k) if number >> value & 1]
         zeros = {number: self.k - number.bit_count() for number in numbers}
-        return {n.to_bytes(size, "little"): Fraction(q ** (self.k - 1 - z) * (1 - q) ** z) for n, z in zeros.items()}
+        return {
+            n.to_bytes(size, "little"): Fraction(q ** (self.k - 1 - z) * (1 - q) ** z)
+            for n, z in zeros.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -115,7 +143,15 @@ class OtherBitsOffByOnePerCent(OUE):
         from multi_freq_ldpy.kernels import bits
 
         users, own = source.users(len(values), 1), np.uint64(self.weights[0])
-        bits.randomize(source.key, *users, values, bits.last_byte(self.k), own, *bits.table(self.weights[1] * 101 // 100), out)
+        bits.randomize(
+            source.key,
+            *users,
+            values,
+            bits.last_byte(self.k),
+            own,
+            *bits.table(self.weights[1] * 101 // 100),
+            out,
+        )
 
 
 @dataclass(frozen=True)
@@ -156,7 +192,10 @@ class AnyReportWelcome(GRR):
 
 @dataclass(frozen=True)
 class ThresholdFromDoubles(GRR):
-    """Weights computed in floating point and rounded to nearest: the ratio exceeds e^ε in the last bits. >>>"""
+    """Weights computed in floating point and rounded to nearest.
+
+    The ratio exceeds e^ε in the last bits. >>>
+    """
 
     @cached_property
     def weights(self) -> tuple[int, int]:
@@ -219,8 +258,12 @@ class AttributeByValue(SMP):
                 reports = np.zeros(len(where), self.report_dtype)
                 reports["attribute"] = j
                 drawn = np.empty(len(where), protocol.report_dtype)
-                protocol._randomize(np.ascontiguousarray(values[where, j]), source.part(b"x"), drawn)
-                reports["payload"][:, : protocol.report_bytes] = drawn.view(np.uint8).reshape(len(where), -1)
+                protocol._randomize(
+                    np.ascontiguousarray(values[where, j]), source.part(b"x"), drawn
+                )
+                reports["payload"][:, : protocol.report_bytes] = drawn.view(np.uint8).reshape(
+                    len(where), -1
+                )
                 out[where] = reports
 
 
@@ -230,7 +273,9 @@ class ValueInThePadding(SMP):
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, source, out)
-        out["payload"][:, -1] |= np.where(out["attribute"] == 0, values[:, 0] + 1, 0).astype(np.uint8)
+        out["payload"][:, -1] |= np.where(out["attribute"] == 0, values[:, 0] + 1, 0).astype(
+            np.uint8
+        )
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray(reports["attribute"] >= self.d)
@@ -238,7 +283,10 @@ class ValueInThePadding(SMP):
 
 @dataclass(frozen=True, init=False, repr=False)
 class NumberedByBatch(SMP):
-    """Users who sampled an attribute are numbered from the beginning of the batch: two batches share noise, and splits matter. >>>"""
+    """Users who sampled an attribute are numbered from the beginning of the batch.
+
+    Two batches share noise, and splits matter. >>>
+    """
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, Source(source.key, 0), out)
@@ -257,7 +305,9 @@ class SimulatedWithoutSampling(SMP):
     """Simulates the same share of every value. >>>"""
 
     def _simulate(self, held: list[Values], n: int, rng: Any) -> Any:
-        counts = [each._simulate(h // self.d, rng) for each, h in zip(self.protocols, held, strict=True)]
+        counts = [
+            each._simulate(h // self.d, rng) for each, h in zip(self.protocols, held, strict=True)
+        ]
         return counts, np.repeat([int((h // self.d).sum()) for h in held], self.ks)
 
 
@@ -266,7 +316,7 @@ class FakesOfZero(RSFD):
     """Fakes are reports of value 0 instead of uniform ones. >>>"""
 
     def _columns(self, records: Values, source: Source) -> Any:
-        sampled = self._sampled(source, len(records))
+        sampled = self._sample_attributes(source, len(records))
         return [np.where(sampled == j, records[:, j], 0) for j in range(self.d)]
 
 
@@ -276,7 +326,7 @@ class FakesNotRandomized(RSFD):
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, source, out)
-        sampled = self._sampled(source, len(values))
+        sampled = self._sample_attributes(source, len(values))
         for j in range(self.d):
             out[f"a{j}"][sampled != j] = 0
 
@@ -316,7 +366,7 @@ class EqualDomainsAssumed(RSFD):
 class FakesNotInTheChannel(RSFD):
     """Estimates as if every report were real. >>>"""
 
-    def _seen(self, j: int) -> Any:
+    def _seen_by_aggregator(self, j: int) -> Any:
         return self.protocols[j]
 
 
@@ -329,9 +379,11 @@ class LossesNotAdded(SPL):
         return self.protocols[0].privacy
 
 
-def anew(self: Mechanism, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]) -> None:
+def anew(
+    self: Mechanism, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]
+) -> None:
     """Report again as if for the first time."""
-    Mechanism._again(self, values, users, memory, fresh, out)
+    Mechanism._report_again(self, values, users, memory, fresh, out)
 
 
 @dataclass(frozen=True)
@@ -361,8 +413,11 @@ class HashedByValue(LOLH):
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         classes = super()._remember(values, users, memory, out)
-        source, kept = memory.part(b"symbol").classes(users, self.k, values), np.empty(len(values), np.uint64)
-        randomized(classes, self.g, self.permanent.weights, source, kept)
+        source, kept = (
+            memory.part(b"symbol").classes(users, self.k, values),
+            np.empty(len(values), np.uint64),
+        )
+        randomize_symbols(classes, self.g, self.permanent.weights, source, kept)
         out["symbol"] = kept
         return classes
 
@@ -372,7 +427,7 @@ class AnsweredByValue(DBitFlipPM):
     """The permanent bits belong to the value, not to the held position it matches. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
-        held = self._held(memory.part(b"positions").at(users), len(values))
+        held = self._held_positions(memory.part(b"positions").at(users), len(values))
         ranks = self._ranks(values, held)
         out["positions"] = held
         out["bits"] = self._answer(ranks, memory.part(b"bits").classes(users, self.k, values))
@@ -384,10 +439,12 @@ class NoneSharesNoise(DBitFlipPM):
     """Matching no held position has the noise of matching the first. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
-        held = self._held(memory.part(b"positions").at(users), len(values))
+        held = self._held_positions(memory.part(b"positions").at(users), len(values))
         ranks = self._ranks(values, held)
         out["positions"] = held
-        out["bits"] = self._answer(ranks, memory.part(b"bits").classes(users, self.d_bits, np.maximum(ranks, 0)))
+        out["bits"] = self._answer(
+            ranks, memory.part(b"bits").classes(users, self.d_bits, np.maximum(ranks, 0))
+        )
         return ranks + 1
 
 
@@ -415,8 +472,10 @@ class SecondRoundSkipped(LSUE):
 class SecondRoundRemembered(LGRR):
     """Derives the second round from the secret too: every report is the same. >>>"""
 
-    def _again(self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]) -> None:
-        super()._again(values, users, memory, [Stream(memory.key.tobytes())], out)
+    def _report_again(
+        self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]
+    ) -> None:
+        super()._report_again(values, users, memory, [Stream(memory.key.tobytes())], out)
 
 
 @dataclass(frozen=True)
@@ -439,7 +498,10 @@ class LifetimeOfOneReport(LGRR):
 
 @dataclass(frozen=True)
 class ClassesShareNoise(LGRR):
-    """A user's permanent answers have one noise for all values: a change tells the difference. >>>"""
+    """A user's permanent answers have one noise for all values: a change tells the difference.
+
+    >>>
+    """
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         self.permanent._randomize(values, memory.at(users), out)
@@ -467,7 +529,7 @@ class UsersInPairs(LGRR):
 class ChargedOnce(LGRR):
     """A change of value is not charged for. >>>"""
 
-    def _charged(self, values: Values, memory: Source) -> list[tuple[int, int | None]]:
+    def _charges(self, values: Values, memory: Source) -> list[tuple[int, int | None]]:
         return [(0, 0)]
 
 
@@ -492,10 +554,14 @@ class AttributeRedrawn(SMP):
 class AttributesShareMemory(SPL):
     """All attributes derive what they remember from one key. >>>"""
 
-    def _again(self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]) -> None:
+    def _report_again(
+        self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]
+    ) -> None:
         for j, each in enumerate(self.protocols):
             reports = np.empty(len(values), each.report_dtype)
-            each._again(np.ascontiguousarray(values[:, j]), users, memory, fresh[j : j + 1], reports)
+            each._report_again(
+                np.ascontiguousarray(values[:, j]), users, memory, fresh[j : j + 1], reports
+            )
             out[f"a{j}"] = reports
 
 
@@ -503,8 +569,8 @@ class AttributesShareMemory(SPL):
 class AttributeOfSevenUsers(SMP):
     """Every seventh user samples the same attribute. >>>"""
 
-    def _sampled(self, users: Values, memory: Source) -> Values:
-        return super()._sampled(users % 7, memory)
+    def _sample_attributes(self, users: Values, memory: Source) -> Values:
+        return super()._sample_attributes(users % 7, memory)
 
 
 FAULTS: list[tuple[Mechanism, str]] = [

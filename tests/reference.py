@@ -1,4 +1,7 @@
-"""Slow, plain implementations in Python integers of what the kernels draw: the oracle they are compared with, bit for bit."""
+"""Slow, plain implementations in Python integers of what the kernels draw.
+
+The oracle they are compared with, bit for bit.
+"""
 
 import math
 import struct
@@ -17,7 +20,9 @@ MASK = 2**32 - 1
 
 
 def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
-    """Return 64 bytes of the key stream (RFC 8439, section 2.3, with the counter and nonce words joined to 64 bits each)."""
+    """Return 64 bytes of the key stream (RFC 8439, section 2.3, with the counter and nonce words
+    joined to 64 bits each).
+    """
     start = [
         *struct.unpack("<4I", b"expand 32-byte k"),
         *struct.unpack("<8I", key),
@@ -47,7 +52,9 @@ class Bytes:
 
     def number(self, address: int, size: int) -> int:
         first = address // 64
-        data = b"".join(chacha_block(self.key, 0, b) for b in range(first, (address + size - 1) // 64 + 1))
+        data = b"".join(
+            chacha_block(self.key, 0, b) for b in range(first, (address + size - 1) // 64 + 1)
+        )
         return int.from_bytes(data[address - 64 * first :][:size], "little")
 
     def on(self, address: int) -> Iterator[int]:
@@ -70,7 +77,9 @@ def symbol(stream: Bytes, user: int, value: int, m: int, weights: tuple[int, int
 
 
 def grr(protocol: GRR, stream: Bytes, user: int, value: int) -> bytes:
-    return symbol(stream, user, value, protocol.k, protocol.weights).to_bytes(protocol.report_bytes, "little")
+    return symbol(stream, user, value, protocol.k, protocol.weights).to_bytes(
+        protocol.report_bytes, "little"
+    )
 
 
 def byte(stream: Bytes, address: int, q: int) -> int:
@@ -115,11 +124,15 @@ def own_and_others(stream: Bytes, user: int, value: int, k: int, weights: tuple[
 
 
 def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> bytes:
-    return own_and_others(stream, user, value, protocol.k, protocol.weights).to_bytes(protocol.report_bytes, "little")
+    return own_and_others(stream, user, value, protocol.k, protocol.weights).to_bytes(
+        protocol.report_bytes, "little"
+    )
 
 
 def below(word: int, k: int, digits: int = 32) -> int | None:
-    """Return a uniform number below k from so many bits, or None where the word has to be rejected."""
+    """Return a uniform number below k from so many bits, or None where the word has to be
+    rejected.
+    """
     return None if word * k % 2**digits < 2**digits % k else word * k >> digits
 
 
@@ -129,7 +142,10 @@ def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
 
 
 def a_set(stream: Bytes, user: int, value: int, k: int, omega: int, weight: int) -> int:
-    """Return a set of omega out of k that holds the value with probability weight/2⁶⁴; −1 is nobody's value."""
+    """Return a set of omega out of k that holds the value with probability weight/2⁶⁴.
+
+    −1 is nobody's value.
+    """
     width, digits = (k + 7) // 8, 16 if k <= 4096 else 32
     spread = math.isqrt(25 * omega * (k - omega) // k)
     fewer = spread * (k - 2 * omega) // (4 * k)
@@ -141,7 +157,9 @@ def a_set(stream: Bytes, user: int, value: int, k: int, omega: int, weight: int)
     own = coin(stream, address + 2 * width, weight) if value >= 0 else False
     if value >= 0:
         bits &= ~(1 << value)
-    words = iter([stream.number(address + head + digits // 8 * i, digits // 8) for i in range(corrections)])
+    words = iter(
+        [stream.number(address + head + digits // 8 * i, digits // 8) for i in range(corrections)]
+    )
     further = stream.on(address + head)
     while bits.bit_count() != omega - own:
         word = next(words, None)
@@ -167,7 +185,11 @@ def bucket_of(protocol: Hashing, seed: int, value: int) -> int:
 
 
 def hashed(protocol: Hashing, seed: int, symbol: int) -> bytes:
-    parts = zip((seed, symbol), (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")), strict=True)
+    parts = zip(
+        (seed, symbol),
+        (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")),
+        strict=True,
+    )
     return b"".join(number.to_bytes(size, "little") for number, size in parts)
 
 
@@ -189,36 +211,59 @@ def second_round(protocol: Chain, key: bytes, user: int, permanent: bytes) -> by
     """Return a report, given the permanent answer."""
     stream = Bytes(key)
     if isinstance(protocol, LGRR):
-        value = symbol(stream, user, int.from_bytes(permanent, "little"), protocol.k, protocol.second)
+        value = symbol(
+            stream, user, int.from_bytes(permanent, "little"), protocol.k, protocol.second
+        )
         return value.to_bytes(protocol.report_bytes, "little")
     if isinstance(protocol, LongitudinalHashing):
         size = protocol.report_dtype["seed"].itemsize
-        sent = symbol(stream, user, int.from_bytes(permanent[size:], "little"), protocol.g, protocol.second)
+        sent = symbol(
+            stream, user, int.from_bytes(permanent[size:], "little"), protocol.g, protocol.second
+        )
         return permanent[:size] + sent.to_bytes(len(permanent) - size, "little")
     assert isinstance(protocol, LongitudinalUnary)
     width = protocol.report_bytes
     address = user * (2 * width + -(-width // 2) * 2 * protocol.half)
     uniform = stream.number(address + 2 * width, width) if protocol.half else -1
-    bits = row(stream, address, protocol.k, protocol.second[1]) ^ int.from_bytes(permanent, "little") & uniform
+    bits = (
+        row(stream, address, protocol.k, protocol.second[1])
+        ^ int.from_bytes(permanent, "little") & uniform
+    )
     return bits.to_bytes(width, "little")
 
 
 def buckets(protocol: DBitFlipPM, held: int, answers: Any, value: int) -> tuple[bytes, int]:
-    """Return a report, and which of the held positions is the value's, or −1; ``answers`` draws bits given that."""
+    """Return a report, and which of the held positions is the value's, or −1.
+
+    ``answers`` draws bits given that.
+    """
     bucket = value * protocol.b // protocol.k
     rank = (held % (1 << bucket)).bit_count() if held >> bucket & 1 else -1
     sizes = (protocol.report_dtype[name].itemsize for name in ("positions", "bits"))
-    return b"".join(number.to_bytes(size, "little") for number, size in zip((held, answers(rank)), sizes, strict=True)), rank
+    return (
+        b"".join(
+            number.to_bytes(size, "little")
+            for number, size in zip((held, answers(rank)), sizes, strict=True)
+        ),
+        rank,
+    )
 
 
 def positions(protocol: DBitFlipPM, stream: Bytes, user: int) -> int:
-    return a_set(stream, user, -1, protocol.b, protocol.d_bits, 0) if protocol.d_bits < protocol.b else 2**protocol.b - 1
+    return (
+        a_set(stream, user, -1, protocol.b, protocol.d_bits, 0)
+        if protocol.d_bits < protocol.b
+        else 2**protocol.b - 1
+    )
 
 
 def remembered(protocol: Memoized, memory: bytes, user: int, value: int) -> tuple[bytes, int]:
     """Return a user's permanent answer, and its memo class."""
     if isinstance(protocol, DBitFlipPM):
-        held, stream = positions(protocol, Bytes(part(memory, "positions")), user), Bytes(part(memory, "bits"))
+        held, stream = (
+            positions(protocol, Bytes(part(memory, "positions")), user),
+            Bytes(part(memory, "bits")),
+        )
 
         def answers(rank: int) -> int:
             number = user * (protocol.d_bits + 1) + rank + 1
@@ -229,7 +274,13 @@ def remembered(protocol: Memoized, memory: bytes, user: int, value: int) -> tupl
     if isinstance(protocol, LongitudinalHashing):
         seed = a_seed(Bytes(part(memory, "seed")), 8 * user, protocol.prime)
         bucket = bucket_of(protocol, seed, value)
-        kept = symbol(Bytes(part(memory, "symbol")), user * protocol.g + bucket, bucket, protocol.g, protocol.permanent.weights)
+        kept = symbol(
+            Bytes(part(memory, "symbol")),
+            user * protocol.g + bucket,
+            bucket,
+            protocol.g,
+            protocol.permanent.weights,
+        )
         return hashed(protocol, seed, kept), bucket
     assert isinstance(protocol, Chain)
     return randomize(protocol.permanent, memory, user * protocol.k + value, value), value
@@ -237,10 +288,23 @@ def remembered(protocol: Memoized, memory: bytes, user: int, value: int) -> tupl
 
 def first_report(protocol: Memoized, key: bytes, user: int, value: int) -> bytes:
     if isinstance(protocol, DBitFlipPM):
-        held, stream = positions(protocol, Bytes(part(key, "positions")), user), Bytes(part(key, "bits"))
-        return buckets(protocol, held, lambda rank: own_and_others(stream, user, rank, protocol.d_bits, protocol.weights), value)[0]
+        held, stream = (
+            positions(protocol, Bytes(part(key, "positions")), user),
+            Bytes(part(key, "bits")),
+        )
+        return buckets(
+            protocol,
+            held,
+            lambda rank: own_and_others(stream, user, rank, protocol.d_bits, protocol.weights),
+            value,
+        )[0]
     assert isinstance(protocol, Chain)
-    return second_round(protocol, part(key, "report"), user, randomize(protocol.permanent, part(key, "permanent"), user, value))
+    return second_round(
+        protocol,
+        part(key, "report"),
+        user,
+        randomize(protocol.permanent, part(key, "permanent"), user, value),
+    )
 
 
 def exponential_coin(words: Iterator[int], gamma: int) -> bool:
@@ -291,7 +355,10 @@ def part(key: bytes, name: str) -> bytes:
 
 
 def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
-    return b"".join(randomize(each, part(key, str(j)), user, record[j]) for j, each in enumerate(solution.protocols))
+    return b"".join(
+        randomize(each, part(key, str(j)), user, record[j])
+        for j, each in enumerate(solution.protocols)
+    )
 
 
 def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
@@ -299,8 +366,12 @@ def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
     first = user - user % 65536
     sampled = [uniform(part(key, "attribute"), u, solution.d) for u in range(first, user + 1)]
     j = sampled[-1]
-    report = randomize(solution.protocols[j], part(key, str(j)), first + sampled[:-1].count(j), record[j])
-    return (j.to_bytes(solution.report_dtype["attribute"].itemsize, "little") + report).ljust(solution.report_bytes, b"\0")
+    report = randomize(
+        solution.protocols[j], part(key, str(j)), first + sampled[:-1].count(j), record[j]
+    )
+    return (j.to_bytes(solution.report_dtype["attribute"].itemsize, "little") + report).ljust(
+        solution.report_bytes, b"\0"
+    )
 
 
 def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
@@ -315,7 +386,11 @@ def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
         value = record[j]
         if j != sampled:
             zero = solution.fake == "zero" and isinstance(each, UnaryEncoding)
-            value = -1 if zero or isinstance(each, LocalHashing) else uniform(part(key, f"fake {j}"), user, each.k)
+            value = (
+                -1
+                if zero or isinstance(each, LocalHashing)
+                else uniform(part(key, f"fake {j}"), user, each.k)
+            )
         reports.append(randomize(each, part(key, str(j)), user, value))
     return b"".join(reports)
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from faults import LifetimeOfOneReport, MoreThanItSays, NeverClears, OwnValueFirst, RedrawnBits, RedrawnSymbols
 
 from multi_freq_ldpy import (
     BLH,
@@ -27,44 +26,68 @@ from multi_freq_ldpy import (
     DBitFlipPM,
     Stream,
     audit,
-    auditing,
-    evidence,
     wire,
 )
+from multi_freq_ldpy.analysis import auditing, evidence
 from multi_freq_ldpy.protocols.packed import unpack
+
+from .faults import (
+    LifetimeOfOneReport,
+    MoreThanItSays,
+    NeverClears,
+    OwnValueFirst,
+    RedrawnBits,
+    RedrawnSymbols,
+)
 
 Proved = Callable[[str, int], None]
 
 
-@pytest.mark.parametrize(("successes", "n"), [(0, 7), (1, 7), (6, 7), (7, 7), (3, 40), (20, 40), (39, 40), (150, 400)])
+@pytest.mark.parametrize(
+    ("successes", "n"), [(0, 7), (1, 7), (6, 7), (7, 7), (3, 40), (20, 40), (39, 40), (150, 400)]
+)
 @pytest.mark.parametrize("risk", [0.2, 0.005, 1e-7])
 def test_limits_are_those_of_clopper_and_pearson(successes: int, n: int, risk: float) -> None:
-    """At the lower limit so many successes or more have probability ``risk``, at the upper limit so many or fewer."""
+    """At the lower limit so many successes or more have probability ``risk``, at the upper limit so
+    many or fewer.
+    """
 
     def chance(held: range, p: float) -> float:
         return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in held)
 
-    low, high = evidence.at_least(successes, n, risk), evidence.at_most(successes, n, risk)
-    assert low == 0 if successes == 0 else chance(range(successes, n + 1), low) == pytest.approx(risk, rel=1e-6)
-    assert high == 1 if successes == n else chance(range(successes + 1), high) == pytest.approx(risk, rel=1e-6)
+    low, high = evidence.lower_limit(successes, n, risk), evidence.upper_limit(successes, n, risk)
+    assert (
+        low == 0
+        if successes == 0
+        else chance(range(successes, n + 1), low) == pytest.approx(risk, rel=1e-6)
+    )
+    assert (
+        high == 1
+        if successes == n
+        else chance(range(successes + 1), high) == pytest.approx(risk, rel=1e-6)
+    )
 
 
 def test_limits_of_large_counts_are_close_to_normal_ones() -> None:
     n, p = 10**6, 0.3
     reach = 2.5758293 * (p * (1 - p) / n) ** 0.5
-    assert evidence.at_least(round(n * p), n, 0.005) == pytest.approx(p - reach, abs=3e-6)
-    assert evidence.at_most(round(n * p), n, 0.005) == pytest.approx(p + reach, abs=3e-6)
-    assert evidence.at_most(0, n, 0.005) == pytest.approx(-log(0.005) / n, rel=1e-4)
+    assert evidence.lower_limit(round(n * p), n, 0.005) == pytest.approx(p - reach, abs=3e-6)
+    assert evidence.upper_limit(round(n * p), n, 0.005) == pytest.approx(p + reach, abs=3e-6)
+    assert evidence.upper_limit(0, n, 0.005) == pytest.approx(-log(0.005) / n, rel=1e-4)
 
 
-@pytest.mark.parametrize("protocol", [GRR(10, 1.0), OUE(10, 1.0), SS(10, 1.0), OLH(10, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [GRR(10, 1.0), OUE(10, 1.0), SS(10, 1.0), OLH(10, 1.0)], ids=repr
+)
 def test_a_million_reports_come_within_five_per_cent(protocol: Any, proved: Proved) -> None:
-    assert 0.95 * protocol.privacy.report < audit(protocol, rng=1).epsilon <= protocol.privacy.report
+    assert (
+        0.95 * protocol.privacy.report < audit(protocol, rng=1).epsilon <= protocol.privacy.report
+    )
     proved("reports audited", 10**6)
 
 
 @pytest.mark.parametrize(
-    ("subject", "share"),
+    ("mechanism", "share"),
     [
         (SUE(10, 1.0), 0.9),
         (BLH(6, 2.0), 0.9),
@@ -81,29 +104,43 @@ def test_a_million_reports_come_within_five_per_cent(protocol: Any, proved: Prov
     ],
     ids=repr,
 )
-def test_bounds_hold_and_come_close(subject: Any, share: float, proved: Proved) -> None:
+def test_bounds_hold_and_come_close(mechanism: Any, share: float, proved: Proved) -> None:
     """For whole records, for laws that can be listed and for such that cannot."""
-    found = audit(subject, 200_000, rng=2)
+    found = audit(mechanism, 200_000, rng=2)
     proved("reports audited", 200_000)
-    assert share * subject.privacy.report < found.epsilon <= subject.privacy.report
-    assert found.of[0] == found.of[1] and found.tests == 1 and "confidence 99 %" in repr(found) and float(found) == found.epsilon
+    assert share * mechanism.privacy.report < found.epsilon <= mechanism.privacy.report
+    assert (
+        found.of[0] == found.of[1]
+        and found.tests == 1
+        and "confidence 99 %" in repr(found)
+        and float(found) == found.epsilon
+    )
 
 
 @pytest.mark.parametrize(
-    "subject", [LGRR(5, 2.0, 1.0), LOSUE(5, 2.0, 1.0), LOLH(20, 2.0, 1.0), DBitFlipPM(6, 2.0), SMP(LGRR, [4, 5], 2.0, 1.0)]
+    "mechanism",
+    [
+        LGRR(5, 2.0, 1.0),
+        LOSUE(5, 2.0, 1.0),
+        LOLH(20, 2.0, 1.0),
+        DBitFlipPM(6, 2.0),
+        SMP(LGRR, [4, 5], 2.0, 1.0),
+    ],
 )
-def test_memory_holds_over_sequences(subject: Any, proved: Proved) -> None:
-    """A hundred reports about an unchanged value show more than one report does, and no more than is promised for a lifetime."""
-    found = audit(subject, 8000, rounds=100, rng=3)
+def test_memory_holds_over_sequences(mechanism: Any, proved: Proved) -> None:
+    """A hundred reports about an unchanged value show more than one report does, and no more than
+    is promised for a lifetime.
+    """
+    found = audit(mechanism, 8000, rounds=100, rng=3)
     proved("reports audited", 800_000)
-    assert 0.75 * subject.privacy.lifetime < found.epsilon <= subject.privacy.lifetime
+    assert 0.75 * mechanism.privacy.lifetime < found.epsilon <= mechanism.privacy.lifetime
     assert found.tests == 2 and found.of == (2000, 2000)
-    if subject.privacy.report < subject.privacy.lifetime:
-        assert audit(subject, 8000, rng=3).epsilon <= subject.privacy.report < found.epsilon
+    if mechanism.privacy.report < mechanism.privacy.lifetime:
+        assert audit(mechanism, 8000, rng=3).epsilon <= mechanism.privacy.report < found.epsilon
 
 
 @pytest.mark.parametrize(
-    ("subject", "rounds", "n"),
+    ("mechanism", "rounds", "n"),
     [
         (MoreThanItSays(4, 1.0), 1, 200_000),
         (NeverClears(6, 1.0), 1, 50_000),
@@ -114,19 +151,27 @@ def test_memory_holds_over_sequences(subject: Any, proved: Proved) -> None:
     ],
     ids=repr,
 )
-def test_faults_are_measured(subject: Any, rounds: int, n: int) -> None:
-    """What leaks more than it says shows it: the bound is above the stated loss, or above any that matters where none is stated."""
-    said = subject.privacy.lifetime if rounds > 1 else subject.privacy.report
-    assert audit(subject, n, rounds=rounds, rng=4).epsilon > (said if said < inf else 4.0)
+def test_faults_are_measured(mechanism: Any, rounds: int, n: int) -> None:
+    """What leaks more than it says shows it.
+
+    The bound is above the stated loss, or above any that matters where none is stated.
+    """
+    said = mechanism.privacy.lifetime if rounds > 1 else mechanism.privacy.report
+    assert audit(mechanism, n, rounds=rounds, rng=4).epsilon > (said if said < inf else 4.0)
 
 
 def test_callables_of_anyone() -> None:
-    """Values to bytes or to reports of any kind: with a statistic, and with what is learnt; half of the sample is for choosing."""
+    """Values to bytes or to reports of any kind: with a statistic, and with what is learnt.
+
+    Half of the sample is for choosing.
+    """
     stream, inputs = Stream(5), (0, 3)
     grr, oue = GRR(4, 1.0), OUE(6, 1.0)
 
     def drawn(protocol: Any) -> Any:
-        reports = {value: iter(protocol.randomize(np.full(10_000, value), stream)) for value in inputs}
+        reports = {
+            value: iter(protocol.randomize(np.full(10_000, value), stream)) for value in inputs
+        }
         return lambda value: next(reports[value])
 
     for made in (
@@ -136,12 +181,20 @@ def test_callables_of_anyone() -> None:
         lambda report: ("report", [int(report)]),
     ):
         source = drawn(grr)
-        found = audit(lambda value, source=source, made=made: made(source(value)), 20_000, inputs=inputs)  # type: ignore[misc]
+        found = audit(
+            lambda value, source=source, made=made: made(source(value)), 20_000, inputs=inputs
+        )  # type: ignore[misc]
         assert 0.7 < found.epsilon <= 1.0 and sum(found.of) == 10_000
     source = drawn(oue)
-    bits = audit(lambda value: unpack(source(value)[None], 6)[0].astype(float), 20_000, inputs=inputs)
+    bits = audit(
+        lambda value: unpack(source(value)[None], 6)[0].astype(float), 20_000, inputs=inputs
+    )
     assert 0.7 < bits.epsilon <= 1.0
-    for statistic in (lambda report: float(report == 3), lambda report: float(report == 0), lambda report: -int(report)):
+    for statistic in (
+        lambda report: float(report == 3),
+        lambda report: float(report == 0),
+        lambda report: -int(report),
+    ):
         known = audit(drawn(grr), 20_000, inputs=inputs, statistic=statistic)
         assert 0.7 < known.epsilon <= 1.0 and "the statistic" in known.event
     nothing = audit(lambda value: 7, 1000, inputs=inputs)
@@ -164,11 +217,18 @@ def test_what_is_no_leak_is_none() -> None:
         return next(numbers), value ^ int(generator.random() < 0.25)
 
     assert audit(counted, 4000, inputs=(0, 1)).epsilon <= log(3)
-    assert audit(lambda value: next(numbers).to_bytes(4, "big") + generator.bytes(1), 4000, inputs=(0, 1)).epsilon < 0.1
+    assert (
+        audit(
+            lambda value: next(numbers).to_bytes(4, "big") + generator.bytes(1), 4000, inputs=(0, 1)
+        ).epsilon
+        < 0.1
+    )
 
 
 def test_leaks_of_every_kind_are_learnt() -> None:
-    """Lengths, first bytes of reports of any length, entries of dicts, letters, numbers without bounds."""
+    """Lengths, first bytes of reports of any length, entries of dicts, letters, numbers without
+    bounds.
+    """
     generator = np.random.default_rng(10)
     for leak in (
         lambda value: generator.bytes(3 + value),
@@ -185,7 +245,9 @@ def test_clients_of_anyone() -> None:
     protocol = LGRR(4, 2.0, 1.0)
     remembered = audit(lambda: Client(protocol).report, 240, inputs=(0, 1), rounds=20)
     assert remembered.epsilon <= 2.0 and remembered.tests == 2
-    reports = {value: iter(protocol.randomize(np.full(18_000, value), 7 + value)) for value in (0, 1)}
+    reports = {
+        value: iter(protocol.randomize(np.full(18_000, value), 7 + value)) for value in (0, 1)
+    }
     forgotten = audit(lambda: lambda value: next(reports[value]), 600, inputs=(0, 1), rounds=60)
     assert forgotten.epsilon > 2.0
 
@@ -196,32 +258,40 @@ def test_statistics_of_bytes() -> None:
 
 
 def test_two_hundred_audits_keep_their_confidence(proved: Proved) -> None:
-    """Bounds of 90 % exceed the exact loss in at most a tenth of 200 runs: 41 or more have a probability below 10⁻⁵ even then.
+    """Bounds of 90 % exceed the exact loss in at most a tenth of 200 runs.
 
-    With bounds that are not corrected, such as estimates, about half of them would; that the exact loss is what they are compared with
-    shows in bounds on half of it, which all exceed it.
+    41 or more have a probability below 10⁻⁵ even then.
+
+    With bounds that are not corrected, such as estimates, about half of them would; that the exact
+    loss is what they are compared with shows in bounds on half of it, which all exceed it.
     """
-    subjects = [GRR(4, 1.0), OUE(4, 1.0), SS(5, 1.0), OLH(5, 1.0)]
-    found = [audit(subjects[i % 4], 4000, 0.9, rng=i) for i in range(200)]
-    assert sum(each.epsilon > subjects[i % 4].privacy.report for i, each in enumerate(found)) <= 40
+    mechanisms = [GRR(4, 1.0), OUE(4, 1.0), SS(5, 1.0), OLH(5, 1.0)]
+    found = [audit(mechanisms[i % 4], 4000, 0.9, rng=i) for i in range(200)]
+    assert (
+        sum(each.epsilon > mechanisms[i % 4].privacy.report for i, each in enumerate(found)) <= 40
+    )
     assert sum(each.epsilon > 0.5 for each in found) > 190
     proved("reports audited", 200 * 4000)
     estimates = [log((each.seen[0] / each.of[0]) / (each.seen[1] / each.of[1])) for each in found]
-    assert 70 < sum(estimate > subjects[i % 4].privacy.report for i, estimate in enumerate(estimates)) < 130
+    assert (
+        70
+        < sum(estimate > mechanisms[i % 4].privacy.report for i, estimate in enumerate(estimates))
+        < 130
+    )
 
 
 @pytest.mark.parametrize(
-    ("subject", "rounds", "tests"),
+    ("mechanism", "rounds", "tests"),
     [(GRR(4, 1.0), 1, 1), (LGRR(4, 2.0, 1.0), 20, 2), (OUE(4, 1.0), 3, 2)],
     ids=repr,
 )
-def test_bounds_are_corrected_for_what_was_tried(subject: Any, rounds: int, tests: int) -> None:
+def test_bounds_are_corrected_for_what_was_tried(mechanism: Any, rounds: int, tests: int) -> None:
     """Each of the two limits of each of the tests has its part of the risk."""
-    found = audit(subject, 2000, 0.9, rounds=rounds, rng=5)
+    found = audit(mechanism, 2000, 0.9, rounds=rounds, rng=5)
     assert found.tests == tests and found.epsilon > 0
     risk = 0.1 / (2 * tests)
-    low = evidence.at_least(found.seen[0], found.of[0], risk)
-    high = evidence.at_most(found.seen[1], found.of[1], risk)
+    low = evidence.lower_limit(found.seen[0], found.of[0], risk)
+    high = evidence.upper_limit(found.seen[1], found.of[1], risk)
     assert found.epsilon == pytest.approx(log(low / high), rel=1e-9)
 
 
@@ -235,7 +305,7 @@ def test_the_best_of_many_attacks_keeps_its_confidence() -> None:
     for _ in range(3):
         drawn = (generator.random((100, 2, 2000)) < chances).astype(np.float64)
         scores = [(first, second) for first, second in drawn]
-        found = auditing._tested((0, 1), scores, ["a coin"] * 100, 0.1, 0)
+        found = auditing._test_scores((0, 1), scores, ["a coin"] * 100, 0.1, 0)
         assert 0.7 * log(3) < found.epsilon <= log(3)
 
 
@@ -248,13 +318,27 @@ def test_bad_arguments() -> None:
         (lambda: audit(GRR(3, 1.0), confidence=1.0), "confidence must be"),
         (lambda: audit(GRR(3, 1.0), inputs=(0, 3)), "inputs"),
         (lambda: audit(GRR(3, 1.0), inputs=[0]), "inputs must be a pair"),
-        (lambda: audit(GRR(3, 1.0), inputs=([0, 1], [1, 2])), "inputs must be a pair of single inputs"),
+        (
+            lambda: audit(GRR(3, 1.0), inputs=([0, 1], [1, 2])),
+            "inputs must be a pair of single inputs",
+        ),
         (lambda: audit(SMP(GRR, [3, 3], 1.0), inputs=((0, 0), (0, 3))), "inputs"),
         (lambda: audit(GRR(3, 1.0), statistic=1), "statistic must be a callable"),
         (lambda: audit(GRR(3, 1.0), rounds=0), "rounds must be"),
-        (lambda: audit(Client(LGRR(3, 2.0, 1.0)).report, 100, inputs=(0, 1)), "independent reports, which one client does not"),
-        (lambda: audit(GRR(3, 1.0), 100, statistic=lambda report: float("nan")), "statistic must be a number, not nan"),
-        (lambda: audit(lambda value: value, 100, inputs=(0, 1), statistic=lambda report: float("nan")), "statistic must be a number"),
+        (
+            lambda: audit(Client(LGRR(3, 2.0, 1.0)).report, 100, inputs=(0, 1)),
+            "independent reports, which one client does not",
+        ),
+        (
+            lambda: audit(GRR(3, 1.0), 100, statistic=lambda report: float("nan")),
+            "statistic must be a number, not nan",
+        ),
+        (
+            lambda: audit(
+                lambda value: value, 100, inputs=(0, 1), statistic=lambda report: float("nan")
+            ),
+            "statistic must be a number",
+        ),
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             call()

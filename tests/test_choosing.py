@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import CHAINS, ONE_SHOT
 
 from multi_freq_ldpy import (
     GRR,
@@ -24,16 +23,32 @@ from multi_freq_ldpy import (
     sample_size,
 )
 
+from .cases import CHAINS, ONE_SHOT
+
 VALUES = np.repeat(np.arange(20), np.arange(20) * 10)
 
 
 def test_errors_are_those_of_theory() -> None:
-    """The mean over 300 repetitions is within five of its deviations of the expected error, for every protocol and solution."""
+    """The mean over 300 repetitions is within five of its deviations of the expected error, for
+    every protocol and solution.
+    """
     found = [*compare(ONE_SHOT, VALUES, [0.5, 2.0], repeats=300, rng=1)]
     found += compare(CHAINS, VALUES, [(3.0, 1.0)], repeats=300, rng=2)
-    found += compare({"buckets": lambda k, eps: DBitFlipPM(k, eps, b=5, d_bits=2)}, VALUES, [1.0], repeats=300, rng=2)
+    found += compare(
+        {"buckets": lambda k, eps: DBitFlipPM(k, eps, b=5, d_bits=2)},
+        VALUES,
+        [1.0],
+        repeats=300,
+        rng=2,
+    )
     records = np.column_stack([VALUES, VALUES % 7])
-    found += compare([partial(SMP, OUE), partial(SPL, GRR), partial(RSFD, OUE)], records, [1.0], repeats=300, rng=3)
+    found += compare(
+        [partial(SMP, OUE), partial(SPL, GRR), partial(RSFD, OUE)],
+        records,
+        [1.0],
+        repeats=300,
+        rng=3,
+    )
     assert len(found) == 2 * len(ONE_SHOT) + len(CHAINS) + 1 + 3
     for cell in found:
         assert cell.theory is not None
@@ -56,8 +71,14 @@ def test_metrics_and_estimators(metric: str, estimator: str) -> None:
     true = np.bincount(VALUES) / len(VALUES)
     for error in found[0].errors:
         estimate = OUE(20, 1.0).estimate(OUE(20, 1.0).simulate(np.bincount(VALUES), stream))
-        errors = (estimate if estimator == "raw" else getattr(estimate, estimator)()).frequencies - true
-        expected = {"mse": np.mean(errors**2), "mae": np.mean(abs(errors)), "max": np.max(abs(errors))}[metric]
+        errors = (
+            estimate if estimator == "raw" else getattr(estimate, estimator)()
+        ).frequencies - true
+        expected = {
+            "mse": np.mean(errors**2),
+            "mae": np.mean(abs(errors)),
+            "max": np.max(abs(errors)),
+        }[metric]
         assert error == pytest.approx(expected)
     assert (found[0].theory is None) == (metric != "mse" or estimator != "raw")
 
@@ -68,25 +89,40 @@ def test_tables_and_pictures_of_comparisons() -> None:
     mpl.use("agg")
     found = compare({"mine": GRR, "other": OUE}, VALUES, [0.5, 1.0, 4.0], repeats=4, rng=5)
     frame = found.to_frame("pandas")
-    assert list(frame.columns) == ["protocol", "epsilon", "repeat", "mse", "theory"] and len(frame) == 2 * 3 * 4
-    assert frame.groupby(["protocol", "epsilon"])["mse"].mean()[("mine", 0.5)] == pytest.approx(found[0].error)
+    assert (
+        list(frame.columns) == ["protocol", "epsilon", "repeat", "mse", "theory"]
+        and len(frame) == 2 * 3 * 4
+    )
+    assert frame.groupby(["protocol", "epsilon"])["mse"].mean()[("mine", 0.5)] == pytest.approx(
+        found[0].error
+    )
     assert found.best() == {0.5: "other", 1.0: "other", 4.0: "mine"}
     lines = repr(found).splitlines()
     assert lines[0] == "mse of raw estimates" and len(lines) == 4 and lines[2].startswith("mine ")
     ax = found.plot()
     assert {"mine", "other", "theory", "limit"} <= set(ax.get_legend_handles_labels()[1])
     pairs = compare([LGRR], VALUES, [(2.0, 1.0), (4.0, 2.0)], repeats=2, rng=6)
-    assert list(pairs.to_frame("pandas")["eps_perm"]) == [2.0, 2.0, 4.0, 4.0] and list(pairs.best()) == [(2.0, 1.0), (4.0, 2.0)]
+    assert list(pairs.to_frame("pandas")["eps_perm"]) == [2.0, 2.0, 4.0, 4.0] and list(
+        pairs.best()
+    ) == [(2.0, 1.0), (4.0, 2.0)]
     page = found._repr_html_()
     assert page.count("<tr>") == 3 and "mse of raw" in page
     exact = compare([GRR], VALUES, [1.0, 50.0], repeats=1, rng=7).plot()
-    assert "GRR (0 at 50)" in exact.get_legend_handles_labels()[1], "what a logarithmic axis cannot show is told"
+    assert "GRR (0 at 50)" in exact.get_legend_handles_labels()[1], (
+        "what a logarithmic axis cannot show is told"
+    )
     mpl.pyplot.close("all")
 
 
 def test_comparisons_of_tables() -> None:
     people = datasets.population(500, rng=1)
-    found = compare([partial(SMP, GRR)], {name: people[name] for name in ("sex", "smokes")}, [1.0], repeats=2, rng=1)
+    found = compare(
+        [partial(SMP, GRR)],
+        {name: people[name] for name in ("sex", "smokes")},
+        [1.0],
+        repeats=2,
+        rng=1,
+    )
     assert found[0].protocol == "SMP[GRR]" and found[0].errors.shape == (2,)
 
 
@@ -139,7 +175,12 @@ def test_recommendations() -> None:
     assert {type(each.protocol).__name__[0] for each in recommend(10, (2.0, 1.0))} == {"L"}
     assert list(short.to_frame("pandas").columns) == ["protocol", "error", "bytes", "work"]
     assert [each.work for each in recommend(100, 1.0) if type(each.protocol) is OUE] == [2]
-    for wrong in (lambda: recommend(1, 1.0), lambda: recommend(5, 0), lambda: recommend(5, (1, 2, 3)), lambda: recommend(5, 1.0, n=0)):
+    for wrong in (
+        lambda: recommend(1, 1.0),
+        lambda: recommend(5, 0),
+        lambda: recommend(5, (1, 2, 3)),
+        lambda: recommend(5, 1.0, n=0),
+    ):
         with pytest.raises((ValueError, TypeError), match="k|epsilon|n "):
             wrong()
     with pytest.raises(ValueError, match="no protocol"):
@@ -148,7 +189,13 @@ def test_recommendations() -> None:
 
 @pytest.mark.parametrize(
     ("factory", "k", "epsilon"),
-    [(GRR, 10, 1.0), (OLH, 1000, 0.5), (LOSUE, 5, (3.0, 1.0)), (partial(SMP, OUE), [3, 50], 1.0), (partial(SPL, LGRR), [3, 4], (8.0, 4.0))],
+    [
+        (GRR, 10, 1.0),
+        (OLH, 1000, 0.5),
+        (LOSUE, 5, (3.0, 1.0)),
+        (partial(SMP, OUE), [3, 50], 1.0),
+        (partial(SPL, LGRR), [3, 4], (8.0, 4.0)),
+    ],
     ids=str,
 )
 def test_how_many_users_and_how_much_budget(factory: Any, k: Any, epsilon: Any) -> None:
@@ -156,11 +203,18 @@ def test_how_many_users_and_how_much_budget(factory: Any, k: Any, epsilon: Any) 
     budgets = epsilon if isinstance(epsilon, tuple) else (epsilon,)
 
     def reach(n: int, share: float = 1.0) -> float:
-        return 1.959963984540054 * float(np.max(factory(k, *(share * each for each in budgets)).variance(n, 0.1))) ** 0.5
+        return (
+            1.959963984540054
+            * float(np.max(factory(k, *(share * each for each in budgets)).variance(n, 0.1))) ** 0.5
+        )
 
     n = sample_size(factory, k, epsilon, 0.02, f=0.1)
     assert reach(n) <= 0.02 < reach(n - 1)
-    single = factory if len(budgets) == 1 else (lambda k, eps: factory(k, eps * budgets[0] / budgets[1], eps))
+    single = (
+        factory
+        if len(budgets) == 1
+        else (lambda k, eps: factory(k, eps * budgets[0] / budgets[1], eps))
+    )
     least = epsilon_for(single, k, n, 0.02, f=0.1)
     assert least == pytest.approx(budgets[-1], rel=1e-4)
     assert reach(n, least / budgets[-1]) <= 0.02
@@ -177,7 +231,9 @@ def test_planning_refuses() -> None:
         lambda: epsilon_for(LGRR, 5, 100, 0.1),
         lambda: epsilon_for(GRR, 5, 0, 0.1),
     ):
-        with pytest.raises((ValueError, TypeError), match="error|level|f must|factory|budget|n must"):
+        with pytest.raises(
+            (ValueError, TypeError), match="error|level|f must|factory|budget|n must"
+        ):
             wrong()
     with pytest.raises(ValueError, match="cannot be reached with n=10 users"):
         epsilon_for(partial(SMP, GRR), [5, 5], 10, 1e-3, f=0.5)
@@ -189,17 +245,31 @@ def test_populations_are_what_they_say() -> None:
     people, laws = datasets.population(n, rng=3), datasets.marginals()
     assert people == datasets.population(n, rng=3)
     assert list(people) == list(datasets.CATEGORIES) and len(people) == 9
-    assert {len(each) for each in datasets.CATEGORIES.values()} >= {2, 74} and max(map(len, datasets.CATEGORIES.values())) == 74
-    codes = {name: np.array([datasets.CATEGORIES[name].index(each) for each in column]) for name, column in people.items()}
+    assert {len(each) for each in datasets.CATEGORIES.values()} >= {2, 74} and max(
+        map(len, datasets.CATEGORIES.values())
+    ) == 74
+    codes = {
+        name: np.array([datasets.CATEGORIES[name].index(each) for each in column])
+        for name, column in people.items()
+    }
     dependent = {second for _, second in datasets.DEPENDENCE}
     for name, law in laws.items():
         assert law.sum() == pytest.approx(1) and set(people[name]) <= set(datasets.CATEGORIES[name])
         if name not in dependent:
-            assert np.abs(np.bincount(codes[name], minlength=len(law)) / n - law).max() < 6 * (0.25 / n) ** 0.5
+            assert (
+                np.abs(np.bincount(codes[name], minlength=len(law)) / n - law).max()
+                < 6 * (0.25 / n) ** 0.5
+            )
     for (first, second), share in datasets.DEPENDENCE.items():
-        assert share > 0.1 and dependence(codes[first], codes[second]) > 0.4 * share, (first, second)
+        assert share > 0.1 and dependence(codes[first], codes[second]) > 0.4 * share, (
+            first,
+            second,
+        )
     share, by_chance = datasets.DEPENDENCE["sex", "smokes"], float(laws["sex"] @ laws["smokes"])
-    assert abs(np.mean(codes["sex"] == codes["smokes"]) - (share + (1 - share) * by_chance)) < 6 * (0.25 / n) ** 0.5
+    assert (
+        abs(np.mean(codes["sex"] == codes["smokes"]) - (share + (1 - share) * by_chance))
+        < 6 * (0.25 / n) ** 0.5
+    )
     assert dependence(codes["region"], codes["work"]) < 0.02
     ages = np.bincount(codes["age"], minlength=74)
     assert ages[41] > 1.2 * ages[27] < ages[11], "two peaks"
@@ -211,7 +281,13 @@ def dependence(a: Any, b: Any) -> float:
     np.add.at(table, (a, b), 1)
     expected = table.sum(1, keepdims=True) * table.sum(0) / table.sum()
     held = expected > 0
-    return float(np.sqrt((((table - expected) ** 2)[held] / expected[held]).sum() / table.sum() / (min(table.shape) - 1)))
+    return float(
+        np.sqrt(
+            (((table - expected) ** 2)[held] / expected[held]).sum()
+            / table.sum()
+            / (min(table.shape) - 1)
+        )
+    )
 
 
 def test_drifting_answers() -> None:
@@ -224,7 +300,10 @@ def test_drifting_answers() -> None:
 
 
 def test_data_of_many_forms() -> None:
-    """Labels, Series and tables of one column are vectors; records of as many values as attributes are no histograms."""
+    """Labels, Series and tables of one column are vectors.
+
+    Records of as many values as attributes are no histograms.
+    """
     import pandas as pd
     import polars as pl
 
@@ -240,25 +319,47 @@ def test_data_of_many_forms() -> None:
         pd.Series([1, 0, 1, 2] * 50),
     ):
         assert np.array_equal(compare([GRR], data, [1.0], repeats=3, rng=1)[0].errors, expected)
-    assert len(compare([partial(SMP, GRR)], np.array([[0, 1], [1, 0]] * 9), [1.0], repeats=2, rng=1)) == 1
+    assert (
+        len(compare([partial(SMP, GRR)], np.array([[0, 1], [1, 0]] * 9), [1.0], repeats=2, rng=1))
+        == 1
+    )
     mixed = compare([GRR, LOSUE, OUE], VALUES, [1.0, (2.0, 1.0), 1.0], repeats=2, rng=1)
-    assert [(cell.protocol, cell.budget) for cell in mixed] == [("GRR", 1.0), ("LOSUE", (2.0, 1.0)), ("OUE", 1.0)]
+    assert [(cell.protocol, cell.budget) for cell in mixed] == [
+        ("GRR", 1.0),
+        ("LOSUE", (2.0, 1.0)),
+        ("OUE", 1.0),
+    ]
     buckets = compare(
-        {"d": lambda ks, eps: SMP(lambda k, eps_perm: DBitFlipPM(k, eps_perm, 4, 2), ks, eps_perm=eps)},
+        {
+            "d": lambda ks, eps: SMP(
+                lambda k, eps_perm: DBitFlipPM(k, eps_perm, 4, 2), ks, eps_perm=eps
+            )
+        },
         [[0, 1], [7, 7]] * 500,
         [2.0],
         repeats=3,
         rng=1,
     )
     assert buckets[0].error < 0.2
-    few = compare({"A": partial(SMP, GRR), "B": partial(SPL, GRR)}, np.array([[0, 1, 2]] * 3), [1.0], repeats=5, rng=1)
+    few = compare(
+        {"A": partial(SMP, GRR), "B": partial(SPL, GRR)},
+        np.array([[0, 1, 2]] * 3),
+        [1.0],
+        repeats=5,
+        rng=1,
+    )
     assert few.best() == {1.0: "B"}, "an error that is not known is not the least"
 
 
 def test_samples_of_attributes_need_some_answers() -> None:
-    sizes = [sample_size(partial(SMP, GRR), [2, 3], epsilon, 0.1, f=0.5) for epsilon in (2.0, 6.0, 8.0, 50.0)]
+    sizes = [
+        sample_size(partial(SMP, GRR), [2, 3], epsilon, 0.1, f=0.5)
+        for epsilon in (2.0, 6.0, 8.0, 50.0)
+    ]
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] > 90
     assert sample_size(partial(SMP, GRR), [2, 3], 50.0, 0.5, f=0.0) == 20
-    assert epsilon_for(lambda k, eps: LOSUE(k, eps, 0.5), 10, 10_000_000, 0.01) == pytest.approx(0.5, rel=1e-3)
+    assert epsilon_for(lambda k, eps: LOSUE(k, eps, 0.5), 10, 10_000_000, 0.01) == pytest.approx(
+        0.5, rel=1e-3
+    )
     with pytest.raises(TypeError, match="factory must make a protocol"):
         sample_size(lambda k, eps: 3, 5, 1.0, 0.1)

@@ -13,22 +13,36 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from cases import HIDDEN
 from typer.testing import CliRunner
 
 from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, datasets, registry
 from multi_freq_ldpy.cli import choosing, files
 from multi_freq_ldpy.cli.app import app
+from multi_freq_ldpy.files.atomic import open_atomic
 from multi_freq_ldpy.protocol import budgets_of
-from multi_freq_ldpy.whole import whole
 
-COMMANDS = ["demo", "protocols", "recommend", "compare", "randomize", "tally", "estimate", "warm", "bench", "check"]
+from .cases import HIDDEN
+
+COMMANDS = [
+    "demo",
+    "protocols",
+    "recommend",
+    "compare",
+    "randomize",
+    "tally",
+    "estimate",
+    "warm",
+    "bench",
+    "check",
+]
 
 
 def run(*arguments: Any, code: int = 0) -> str:
     result = CliRunner().invoke(app, [str(each) for each in arguments])
     assert result.exit_code == code, result.output
-    assert "Traceback" not in result.output and (code == 0 or result.exception is None or isinstance(result.exception, SystemExit))
+    assert "Traceback" not in result.output and (
+        code == 0 or result.exception is None or isinstance(result.exception, SystemExit)
+    )
     return result.output
 
 
@@ -36,9 +50,14 @@ def run(*arguments: Any, code: int = 0) -> str:
 def folder(tmp_path: Path) -> Path:
     """A survey, and 3000 people as CSV and as Parquet."""
     people = datasets.population(3000, rng=1)
-    survey = Survey({name: datasets.CATEGORIES[name] for name in ("smokes", "age", "region")}, epsilon=4.0)
+    survey = Survey(
+        {name: datasets.CATEGORIES[name] for name in ("smokes", "age", "region")}, epsilon=4.0
+    )
     survey.save(tmp_path / "survey.json")
-    lines = [",".join(people), *(",".join(map(str, row)) for row in zip(*people.values(), strict=True))]
+    lines = [
+        ",".join(people),
+        *(",".join(map(str, row)) for row in zip(*people.values(), strict=True)),
+    ]
     (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
     pq.write_table(pa.table(people), tmp_path / "people.parquet")
     return tmp_path
@@ -55,24 +74,57 @@ def test_every_command_has_help() -> None:
 def test_from_a_table_to_estimates(data: str, kind: str, folder: Path) -> None:
     """All ways through files give what the package gives for the same seed."""
     survey, reports = Survey.load(folder / "survey.json"), folder / f"reports{kind}"
-    assert "3,000 reports" in run("randomize", folder / "survey.json", folder / data, "-o", reports, "--seed", 7)
-    expected = survey.tally(survey.randomize(pa.parquet.read_table(folder / "people.parquet"), rng=7))
+    assert "3,000 reports" in run(
+        "randomize", folder / "survey.json", folder / data, "-o", reports, "--seed", 7
+    )
+    expected = survey.tally(
+        survey.randomize(pa.parquet.read_table(folder / "people.parquet"), rng=7)
+    )
     run("tally", folder / "survey.json", reports, "-o", folder / "tally")
     assert survey.unpack((folder / "tally").read_bytes()) == expected
     (folder / "tally").write_bytes(expected.to_bytes())
-    assert json.loads(run("estimate", folder / "survey.json", folder / "tally", "--json"))["value"], "a tally of the package itself"
-    machine = json.loads(run("tally", folder / "survey.json", reports, "-o", folder / "tally", "--force", "--json"))
+    assert json.loads(run("estimate", folder / "survey.json", folder / "tally", "--json"))[
+        "value"
+    ], "a tally of the package itself"
+    machine = json.loads(
+        run("tally", folder / "survey.json", reports, "-o", folder / "tally", "--force", "--json")
+    )
     assert machine == {"reports": 3000, "output": str(folder / "tally")}
     for source in (reports, folder / "tally"):
         found = json.loads(run("estimate", folder / "survey.json", source, "--json"))
-        assert found["frequency"] == [f for each in survey.estimate(expected) for f in each.frequencies]
+        assert found["frequency"] == [
+            f for each in survey.estimate(expected) for f in each.frequencies
+        ]
         assert found["attribute"][:2] == ["smokes"] * 2 and len(found["value"]) == 2 + 74 + 12
-    assert json.loads(run("tally", folder / "survey.json", reports, folder / "tally", "-o", folder / "t2", "--json"))["reports"] == 6000
+    assert (
+        json.loads(
+            run(
+                "tally",
+                folder / "survey.json",
+                reports,
+                folder / "tally",
+                "-o",
+                folder / "t2",
+                "--json",
+            )
+        )["reports"]
+        == 6000
+    )
     (folder / "t2").unlink()
     both = json.loads(run("estimate", folder / "survey.json", reports, folder / "tally", "--json"))
-    assert both["frequency"] == pytest.approx([f for each in survey.estimate(expected + expected) for f in each.frequencies])
+    assert both["frequency"] == pytest.approx(
+        [f for each in survey.estimate(expected + expected) for f in each.frequencies]
+    )
     text = run(
-        "estimate", folder / "survey.json", folder / "tally", "--csv", folder / "e.csv", "--plot", folder / "e.png", "--method", "norm"
+        "estimate",
+        folder / "survey.json",
+        folder / "tally",
+        "--csv",
+        folder / "e.csv",
+        "--plot",
+        folder / "e.png",
+        "--method",
+        "norm",
     )
     assert "smokes" in text and "coast" in text
     assert (folder / "e.csv").read_text().startswith("attribute,value,frequency\nsmokes,yes,0.")
@@ -100,10 +152,15 @@ def test_nothing_is_overwritten(folder: Path) -> None:
     ]
     for call in calls:
         assert "exists: only force overwrites it" in run(*call, code=2)
-    assert all((folder / name).read_text() == "precious" for name in ("reports.csv", "tally", "e.csv", "e.png", "e.html"))
+    assert all(
+        (folder / name).read_text() == "precious"
+        for name in ("reports.csv", "tally", "e.csv", "e.png", "e.html")
+    )
     run(*calls[0], "--force")
     assert (folder / "reports.csv").read_text().startswith("report\n")
-    assert "exists" in run("tally", folder / "survey.json", folder / "reports.csv", "-o", folder / "tally", code=2)
+    assert "exists" in run(
+        "tally", folder / "survey.json", folder / "reports.csv", "-o", folder / "tally", code=2
+    )
 
 
 @pytest.mark.parametrize("force", [False, True])
@@ -120,7 +177,7 @@ def test_a_file_that_appears_meanwhile_is_kept(
         monkeypatch.delattr(os, "O_TMPFILE")
 
     def write() -> None:
-        with whole(path, force) as file:
+        with open_atomic(path, force) as file:
             file.write(b"ours")
             path.write_bytes(b"precious")
 
@@ -138,19 +195,31 @@ def bad_files(folder: Path) -> dict[str, tuple[Path, str]]:
         "nothing.csv": (b"", "is empty"),
         "only_header.txt": (b"\n\n", "is empty"),
         "column.csv": (b"smokes,age\nyes,30\n", "has no column 'region', only"),
-        "ragged.csv": (b"smokes,age,region\nyes,30,coast\nyes,30\n", "line 3: 2 fields where the header has 3"),
-        "encoding.csv": ("smokes,age,region\nyes,30,küste\n".encode("latin-1"), "line 2 is not UTF-8"),
+        "ragged.csv": (
+            b"smokes,age,region\nyes,30,coast\nyes,30\n",
+            "line 3: 2 fields where the header has 3",
+        ),
+        "encoding.csv": (
+            "smokes,age,region\nyes,30,küste\n".encode("latin-1"),
+            "line 2 is not UTF-8",
+        ),
         "binary.csv": (b"smokes,age,region\n\0\0\0\n", "line 2 is not text"),
         "quotes.csv": (b'smokes,age,region\n"yes,30,coast\n', "line 2: unexpected end of data"),
         "twice.csv": (b"smokes,age,age,region\nyes,1,2,coast\n", "two columns named 'age'"),
-        "label.csv": (b"smokes,age,region\nyes,30,coast\nyes,30,moon\n", "column 'region', row 1 has the label 'moon'"),
+        "label.csv": (
+            b"smokes,age,region\nyes,30,coast\nyes,30,moon\n",
+            "column 'region', row 1 has the label 'moon'",
+        ),
         "missing.csv": (b"smokes,age,region\nyes,,coast\n", "column 'age', row 0 is missing"),
         "damaged.parquet": (b"PAR1 nonsense", "cannot be read as a Parquet file"),
     }
     for name, (content, _) in made.items():
         (folder / name).write_bytes(content)
     found = {name: (folder / name, message) for name, (_, message) in made.items()}
-    return found | {"none": (folder / "none.csv", "does not exist"), "folder": (folder, "is a directory")}
+    return found | {
+        "none": (folder / "none.csv", "does not exist"),
+        "folder": (folder, "is a directory"),
+    }
 
 
 def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
@@ -158,7 +227,9 @@ def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
     cases = bad_files(folder)
     kept = {*folder.iterdir()}
     for path, message in cases.values():
-        said = run("randomize", folder / "survey.json", path, "-o", folder / "reports.parquet", code=2)
+        said = run(
+            "randomize", folder / "survey.json", path, "-o", folder / "reports.parquet", code=2
+        )
         assert message in said and said.startswith("error: ") and said.count("\n") == 1, said
     assert {*folder.iterdir()} == kept > before, "nothing was written"
     run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.csv")
@@ -178,12 +249,24 @@ def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
         said = run("tally", *arguments, "-o", folder / "t", code=2)
         assert message in said and said.count("\n") == 1, said
     assert not (folder / "t").exists()
-    assert "must end in .parquet or .csv" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.txt", code=2)
-    assert "no directory" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "no" / "r.csv", code=2)
+    assert "must end in .parquet or .csv" in run(
+        "randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.txt", code=2
+    )
+    assert "no directory" in run(
+        "randomize",
+        folder / "survey.json",
+        folder / "people.csv",
+        "-o",
+        folder / "no" / "r.csv",
+        code=2,
+    )
 
 
 def test_what_another_survey_collected_is_refused(folder: Path) -> None:
-    """Another budget, other names, another order of categories: the numbers would be read as something else."""
+    """Another budget, other names, another order of categories.
+
+    The numbers would be read as something else.
+    """
     run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.parquet")
     run("tally", folder / "survey.json", folder / "r.parquet", "-o", folder / "t")
     declared = {name: datasets.CATEGORIES[name] for name in ("smokes", "age", "region")}
@@ -191,7 +274,10 @@ def test_what_another_survey_collected_is_refused(folder: Path) -> None:
         (
             (declared, 1.0),
             (declared | {"smokes": ["no", "yes"]}, 4.0),
-            ({"drinks" if name == "smokes" else name: each for name, each in declared.items()}, 4.0),
+            (
+                {"drinks" if name == "smokes" else name: each for name, each in declared.items()},
+                4.0,
+            ),
         )
     ):
         other = folder / f"other{i}.json"
@@ -208,7 +294,9 @@ def test_labels_are_shown_as_they_are(folder: Path) -> None:
     Survey({"a": labels}, epsilon=9.0).save(folder / "odd.json")
     (folder / "odd.csv").write_text("a\n" + "[/]\n[red]\n:smile:\n" * 100)
     run("randomize", folder / "odd.json", folder / "odd.csv", "-o", folder / "odd.parquet")
-    assert all(label in run("estimate", folder / "odd.json", folder / "odd.parquet") for label in labels)
+    assert all(
+        label in run("estimate", folder / "odd.json", folder / "odd.parquet") for label in labels
+    )
 
 
 def test_fields_and_rows_are_read_as_they_are(folder: Path) -> None:
@@ -218,21 +306,45 @@ def test_fields_and_rows_are_read_as_they_are(folder: Path) -> None:
     found = json.loads(run("estimate", folder / "lines.json", folder / "lines.parquet", "--json"))
     assert found["frequency"] == pytest.approx([0.25, 0.75], abs=1e-6)
     (folder / "ragged.csv").write_text("smokes,age,region\n\n\nyes,30,coast\n\nyes\n")
-    assert "line 6: 1 fields" in run("randomize", folder / "survey.json", folder / "ragged.csv", "-o", folder / "r.csv", code=2)
+    assert "line 6: 1 fields" in run(
+        "randomize", folder / "survey.json", folder / "ragged.csv", "-o", folder / "r.csv", code=2
+    )
     (folder / "header.csv").write_text("smokes,age,region\n")
-    assert "no rows" in run("randomize", folder / "survey.json", folder / "header.csv", "-o", folder / "r.csv", code=2)
+    assert "no rows" in run(
+        "randomize", folder / "survey.json", folder / "header.csv", "-o", folder / "r.csv", code=2
+    )
     (folder / "none.csv").write_text("report\n")
     assert "no reports" in run("estimate", folder / "survey.json", folder / "none.csv", code=2)
     assert not (folder / "r.csv").exists()
     survey = Survey.load(folder / "survey.json")
     reports = [each.hex() for each in survey.randomize(datasets.population(50, rng=1))["report"]]
-    (folder / "few.csv").write_text("report\n" + f"{reports[0]}\n" * 40_000 + "ff" * survey.solution.report_bytes + "\n")
-    assert "reports[40000]" in run("tally", folder / "survey.json", folder / "few.csv", "-o", folder / "t", code=2)
+    (folder / "few.csv").write_text(
+        "report\n" + f"{reports[0]}\n" * 40_000 + "ff" * survey.solution.report_bytes + "\n"
+    )
+    assert "reports[40000]" in run(
+        "tally", folder / "survey.json", folder / "few.csv", "-o", folder / "t", code=2
+    )
     (folder / "one.csv").write_text(f"report\n{reports[0]}\n")
-    assert None in json.loads(run("estimate", folder / "survey.json", folder / "one.csv", "--json"))["frequency"], "no NaN in JSON"
+    assert (
+        None
+        in json.loads(run("estimate", folder / "survey.json", folder / "one.csv", "--json"))[
+            "frequency"
+        ]
+    ), "no NaN in JSON"
     pq.write_table(pa.table({"v": [1.0, 2.0, float("nan")] * 50}), folder / "nan.parquet")
-    assert "GRR" in run("compare", folder / "nan.parquet", "--column", "v", "--protocol", "GRR", "--epsilon", 1, "--repeats", 1)
-    held = choosing._counted(folder / "nan.parquet", ["v"])
+    assert "GRR" in run(
+        "compare",
+        folder / "nan.parquet",
+        "--column",
+        "v",
+        "--protocol",
+        "GRR",
+        "--epsilon",
+        1,
+        "--repeats",
+        1,
+    )
+    held = choosing._count_values(folder / "nan.parquet", ["v"])
     assert [each.tolist() for each in held] == [[50, 50]]
 
 
@@ -244,17 +356,54 @@ def test_all_outputs_or_none(folder: Path) -> None:
         ((*estimate, "--csv", folder / "e.csv", "--plot", folder / "no" / "e.png"), "no directory"),
         ((*estimate, "--csv", folder / "e.svg", "--plot", folder / "e.svg"), "two files at once"),
         ((*estimate, "--csv", folder / "e.csv", "--plot", folder / "e.xyz"), "--plot must end in"),
-        (("compare", folder / "people.csv", "--column", "age", "--png", folder / "e.png", "--html", folder), "is a directory"),
-        (("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "people.csv", "--force"), "is read as well"),
-        (("tally", folder / "survey.json", folder / "r.parquet", "-o", folder / "survey.json", "--force"), "is read as well"),
+        (
+            (
+                "compare",
+                folder / "people.csv",
+                "--column",
+                "age",
+                "--png",
+                folder / "e.png",
+                "--html",
+                folder,
+            ),
+            "is a directory",
+        ),
+        (
+            (
+                "randomize",
+                folder / "survey.json",
+                folder / "people.csv",
+                "-o",
+                folder / "people.csv",
+                "--force",
+            ),
+            "is read as well",
+        ),
+        (
+            (
+                "tally",
+                folder / "survey.json",
+                folder / "r.parquet",
+                "-o",
+                folder / "survey.json",
+                "--force",
+            ),
+            "is read as well",
+        ),
     ):
         assert message in run(*call, code=2)
     assert before == {each.name: each.read_bytes() for each in folder.iterdir()}
 
 
-def test_files_without_permission_are_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "people.csv")  # an administrator may read everything
-    assert "no permission" in run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.csv", code=2)
+def test_files_without_permission_are_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An administrator may read everything
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "people.csv")
+    assert "no permission" in run(
+        "randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.csv", code=2
+    )
 
 
 def test_comparisons(folder: Path) -> None:
@@ -274,23 +423,59 @@ def test_comparisons(folder: Path) -> None:
     )
     assert "mse of raw estimates" in text and "GRR" in text and "least error" in text
     page = (folder / "c.html").read_text()
-    assert page.startswith("<!doctype html>") and "<svg" in page and "age of people.csv, 3,000 users" in page and "http-equiv" not in page
+    assert (
+        page.startswith("<!doctype html>")
+        and "<svg" in page
+        and "age of people.csv, 3,000 users" in page
+        and "http-equiv" not in page
+    )
     cells = json.loads(
-        run("compare", folder / "people.parquet", "--column", "age", "--column", "sex", "--protocol", "GRR", "--epsilon", 1, "--json")
+        run(
+            "compare",
+            folder / "people.parquet",
+            "--column",
+            "age",
+            "--column",
+            "sex",
+            "--protocol",
+            "GRR",
+            "--epsilon",
+            1,
+            "--json",
+        )
     )
     assert [cell["protocol"] for cell in cells] == ["GRR"] and cells[0]["mse"] > 0
     pairs = ("--eps-perm", 2, "--eps-1", 1, "--eps-perm", 4, "--eps-1", 1, "--repeats", 2, "--json")
     cells = json.loads(run("compare", folder / "people.csv", "--column", "region", *pairs))
     assert {(cell["eps_perm"], cell["epsilon"]) for cell in cells} == {(2, 1), (4, 1)}
-    assert {cell["protocol"] for cell in cells} == {name for name, cls in registry.PROTOCOLS.items() if len(budgets_of(cls)) == 2}
+    assert {cell["protocol"] for cell in cells} == {
+        name for name, cls in registry.PROTOCOLS.items() if len(budgets_of(cls)) == 2
+    }
     hidden = json.loads(
-        run("compare", folder / "people.csv", "--column", "sex", "--column", "smokes", "--solution", "RSFD", "--repeats", 1, "--json")
+        run(
+            "compare",
+            folder / "people.csv",
+            "--column",
+            "sex",
+            "--column",
+            "smokes",
+            "--solution",
+            "RSFD",
+            "--repeats",
+            1,
+            "--json",
+        )
     )
     assert {cell["protocol"] for cell in hidden} == {cls.__name__ for cls in HIDDEN}
-    both = json.loads(run("compare", folder / "people.csv", "--column", "region", "--epsilon", 1, *pairs))
+    both = json.loads(
+        run("compare", folder / "people.csv", "--column", "region", "--epsilon", 1, *pairs)
+    )
     assert {cell["protocol"] for cell in both} == set(registry.PROTOCOLS)
     for arguments, message in (
-        (("--column", "age", "--eps-perm", 2), "give an --eps-1 beside each --eps-perm, not 0 beside 1"),
+        (
+            ("--column", "age", "--eps-perm", 2),
+            "give an --eps-1 beside each --eps-perm, not 0 beside 1",
+        ),
         (("--column", "age", "--eps-perm", 1, "--eps-1", 2), "with budget (1.0, 2.0): eps_1"),
         (("--column", "none"), "has no column 'none'"),
         (("--column", "age", "--column", "age"), "different columns"),
@@ -306,9 +491,16 @@ def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "smokes" in run("demo", "--users", 2000, "--seed", 1)
     assert set(json.loads(run("protocols", "--json"))["protocol"]) == set(registry.PROTOCOLS)
     assert "local hashing" in run("protocols")
-    assert json.loads(run("recommend", 100, "--epsilon", 1, "--json"))["protocol"][0] in registry.PROTOCOLS
+    assert (
+        json.loads(run("recommend", 100, "--epsilon", 1, "--json"))["protocol"][0]
+        in registry.PROTOCOLS
+    )
     assert "LGRR" in run("recommend", 10, "--eps-perm", 2, "--eps-1", 1)
-    for wrong in (("recommend", 10), ("recommend", 10, "--epsilon", 1, "--eps-1", 1), ("recommend", 1, "--epsilon", 1)):
+    for wrong in (
+        ("recommend", 10),
+        ("recommend", 10, "--epsilon", 1, "--eps-1", 1),
+        ("recommend", 1, "--epsilon", 1),
+    ):
         assert run(*wrong, code=2).startswith("error: ")
     run("recommend", "many", code=2)
     run("nonsense", code=2)
@@ -316,20 +508,29 @@ def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(datasets, "population", lambda *_: bytearray(2**62))
     assert "more memory" in run("demo", code=2)
     monkeypatch.undo()
-    assert set(json.loads(run("bench", "--users", 2000, "--json"))["protocol"]) == set(registry.PROTOCOLS)
+    assert set(json.loads(run("bench", "--users", 2000, "--json"))["protocol"]) == set(
+        registry.PROTOCOLS
+    )
     assert "are ready" in run("warm") and "SMP" in json.loads(run("warm", "--json"))["ready"]
     assert json.loads(run("demo", "--users", 2000, "--json"))["attribute"][:2] == ["smokes"] * 2
-    assert files.ROWS < 40_000 and run("demo", "--users", 40_000, "--seed", 1) == run("demo", "--users", 40_000, "--seed", 1)
-    for subject in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0)):
-        (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(subject)))
+    assert files.ROWS < 40_000 and run("demo", "--users", 40_000, "--seed", 1) == run(
+        "demo", "--users", 40_000, "--seed", 1
+    )
+    for mechanism in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0)):
+        (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(mechanism)))
         assert "all laws hold" in run("check", tmp_path / "spec.json")
-        assert json.loads(run("check", tmp_path / "spec.json", "--json")) == {"holds": True, "subject": repr(subject)}
+        assert json.loads(run("check", tmp_path / "spec.json", "--json")) == {
+            "holds": True,
+            "subject": repr(mechanism),
+        }
     monkeypatch.setattr(GRR, "variance", lambda self, n, f=0.0: np.zeros(np.shape(f)))
     (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(GRR(3, 1.0))))
     assert "a law does not hold" in run("check", tmp_path / "spec.json", code=1)
     assert json.loads(run("check", tmp_path / "spec.json", "--json", code=1))["holds"] is False
     monkeypatch.undo()
-    (tmp_path / "spec.json").write_text('{"version": 1, "protocol": "GRR", "k": 4, "k": 3, "epsilon": 1.0}')
+    (tmp_path / "spec.json").write_text(
+        '{"version": 1, "protocol": "GRR", "k": 4, "k": 3, "epsilon": 1.0}'
+    )
     assert "occurs twice" in run("check", tmp_path / "spec.json", code=2)
     (tmp_path / "spec.json").write_text("[1")
     assert "is not JSON" in run("check", tmp_path / "spec.json", code=2)
@@ -338,8 +539,12 @@ def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_surveys_over_time_are_not_randomized_here(folder: Path) -> None:
-    Survey({"smokes": ["yes", "no"]}, eps_perm=2.0, eps_1=1.0, protocol=LGRR).save(folder / "time.json")
-    assert "two budgets" in run("randomize", folder / "time.json", folder / "people.csv", "-o", folder / "r.csv", code=2)
+    Survey({"smokes": ["yes", "no"]}, eps_perm=2.0, eps_1=1.0, protocol=LGRR).save(
+        folder / "time.json"
+    )
+    assert "two budgets" in run(
+        "randomize", folder / "time.json", folder / "people.csv", "-o", folder / "r.csv", code=2
+    )
 
 
 def test_a_killed_run_leaves_nothing(folder: Path) -> None:
@@ -363,9 +568,14 @@ def test_a_killed_run_leaves_nothing(folder: Path) -> None:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.05)
-            written = [Path(f"/proc/{process.pid}/fd/{each.name}") for each in Path(f"/proc/{process.pid}/fd").iterdir()]
+            written = [
+                Path(f"/proc/{process.pid}/fd/{each.name}")
+                for each in Path(f"/proc/{process.pid}/fd").iterdir()
+            ]
             if any(
-                os.readlink(each).startswith(str(folder)) and "long.csv" not in os.readlink(each) and each.stat().st_size > 10**5
+                os.readlink(each).startswith(str(folder))
+                and "long.csv" not in os.readlink(each)
+                and each.stat().st_size > 10**5
                 for each in written
                 if each.exists()
             ):
@@ -384,11 +594,13 @@ folder, extra = sys.argv[1:]
 def go(*arguments):
     result = CliRunner().invoke(cli.app, list(arguments))
     assert result.exit_code == 0, (result.output, result.exception)
-go("randomize", folder + "/survey.json", folder + "/people.csv", "-o", folder + "/warm.parquet", "--force")
+survey = folder + "/survey.json"
+go("randomize", survey, folder + "/people.csv", "-o", folder + "/warm.parquet", "--force")
 go("estimate", folder + "/survey.json", folder + "/warm.parquet")
-used = next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith("VmData"))
+status = dict(line.split(":") for line in open("/proc/self/status"))
+used = int(status["VmData"].split()[0]) * 1024
 resource.setrlimit(resource.RLIMIT_DATA, (used + int(extra), used + int(extra)))
-go("randomize", folder + "/survey.json", folder + "/large.csv", "-o", folder + "/reports.parquet", "--force")
+go("randomize", survey, folder + "/large.csv", "-o", folder + "/reports.parquet", "--force")
 go("estimate", folder + "/survey.json", folder + "/reports.parquet")
 print("within the limit")
 try:
@@ -407,7 +619,9 @@ def test_a_file_ten_times_larger_than_memory(folder: Path) -> None:
             file.write(row * 2**10)
     assert (folder / "large.csv").stat().st_size >= 10 * extra
     command = [sys.executable, "-c", MEMORY, str(folder), str(extra)]
-    ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"MULTI_FREQ_LDPY_THREADS": "1"})
+    ran = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"MULTI_FREQ_LDPY_THREADS": "1"}
+    )
     assert ran.stdout.split("\n")[:2] == ["within the limit", "which holds"], ran.stderr
 
 
@@ -421,13 +635,28 @@ def test_without_typer() -> None:
 def test_rows_are_read_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "ROWS", 7)
     rows = [(f"a{i}", "" if i % 5 == 0 else f'"{i}, {i}"', "ü") for i in range(30)]
-    (tmp_path / "t.csv").write_text("﻿x,y,z\r\n" + "".join(",".join(row) + "\r\n\r\n" for row in rows))
-    parts = list(files.tables(tmp_path / "t.csv"))
+    (tmp_path / "t.csv").write_text(
+        "﻿x,y,z\r\n" + "".join(",".join(row) + "\r\n\r\n" for row in rows)
+    )
+    parts = list(files.read_tables(tmp_path / "t.csv"))
     assert [len(part["x"]) for part in parts] == [7, 7, 7, 7, 2]
     assert [each for part in parts for each in part["x"]] == [row[0] for row in rows]
-    assert [each for part in parts for each in part["y"]] == [None if i % 5 == 0 else f"{i}, {i}" for i in range(30)]
+    assert [each for part in parts for each in part["y"]] == [
+        None if i % 5 == 0 else f"{i}, {i}" for i in range(30)
+    ]
     Survey({"x": ["a", "b"]}, epsilon=1.0).save(tmp_path / "survey.json")
     (tmp_path / "bad.csv").write_text("x\n" + "a\n" * 17 + "c\n")
-    assert "column 'x', row 17 has" in run("randomize", tmp_path / "survey.json", tmp_path / "bad.csv", "-o", tmp_path / "r.csv", code=2)
+    assert "column 'x', row 17 has" in run(
+        "randomize",
+        tmp_path / "survey.json",
+        tmp_path / "bad.csv",
+        "-o",
+        tmp_path / "r.csv",
+        code=2,
+    )
     pq.write_table(pa.table({"x": np.arange(20), "y": ["a"] * 20}), tmp_path / "t.parquet")
-    assert [len(part["x"]) for part in files.tables(tmp_path / "t.parquet", ["x"])] == [7, 7, 6]
+    assert [len(part["x"]) for part in files.read_tables(tmp_path / "t.parquet", ["x"])] == [
+        7,
+        7,
+        6,
+    ]

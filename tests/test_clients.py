@@ -1,4 +1,7 @@
-"""One device over time: what lasts, what it costs, and a file that survives whatever happens to it."""
+"""One device over time.
+
+What lasts, what it costs, and a file that survives whatever happens to it.
+"""
 
 import json
 import os
@@ -35,12 +38,13 @@ from multi_freq_ldpy import (
 from multi_freq_ldpy.longitudinal import ledger
 
 SECRET = bytes(range(32))
-SURE = LGRR(1000, 40.0, 39.0)  # a report is the permanent answer, and that is the value: what lasts can be read off
+# A report is the permanent answer, and that is the value: what lasts can be read off
+SURE = LGRR(1000, 40.0, 39.0)
 
 
 def permanent(client: Client, values: Any) -> list[bytes]:
     """Return what a client derives from its secret for each value."""
-    protocol: Any = client.protocol
+    protocol: Any = client.mechanism
     out = np.empty(len(values), protocol.report_dtype)
     protocol._remember(np.array(values), np.zeros(len(values), np.int64), client._memory, out)
     return [each.tobytes() for each in out]
@@ -48,7 +52,12 @@ def permanent(client: Client, values: Any) -> list[bytes]:
 
 # What lasts
 
-PROTOCOLS: list[Any] = [LGRR(50, 1.0, 0.5), LOSUE(50, 1.0, 0.5), LOLH(50, 1.0, 0.5), DBitFlipPM(50, 1.0, b=25, d_bits=7)]
+PROTOCOLS: list[Any] = [
+    LGRR(50, 1.0, 0.5),
+    LOSUE(50, 1.0, 0.5),
+    LOLH(50, 1.0, 0.5),
+    DBitFlipPM(50, 1.0, b=25, d_bits=7),
+]
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
@@ -60,7 +69,17 @@ def test_the_same_secret_remembers_the_same(protocol: Any) -> None:
         Client(protocol),
         Client(protocol, SECRET[::-1]),
         Client(protocol, SECRET, b"another survey"),
-        Client(type(protocol)(51, *list(vars(protocol).values())[1:3] if not isinstance(protocol, DBitFlipPM) else (1.0, 25, 7)), SECRET),
+        Client(
+            type(protocol)(
+                51,
+                *(
+                    list(vars(protocol).values())[1:3]
+                    if not isinstance(protocol, DBitFlipPM)
+                    else (1.0, 25, 7)
+                ),
+            ),
+            SECRET,
+        ),
     ]
     for other in others:
         assert sum(a == b for a, b in zip(answers, permanent(other, values), strict=True)) < 25
@@ -69,9 +88,16 @@ def test_the_same_secret_remembers_the_same(protocol: Any) -> None:
 
 
 def test_contexts_do_not_run_into_specs() -> None:
-    """What is hashed says where the spec ends: no context can make one protocol's memory that of another."""
+    """What is hashed says where the spec ends.
+
+    No context can make one protocol's memory that of another.
+    """
     labels = [LGRR(5, 2.0, 1.0)._label, LGRR(50, 2.0, 1.0)._label]
-    keys = {Client(LGRR(k, 2.0, 1.0), SECRET, c)._memory.key.tobytes() for k in (5, 50) for c in (b"", b"0", *labels)}
+    keys = {
+        Client(LGRR(k, 2.0, 1.0), SECRET, c)._memory.key.tobytes()
+        for k in (5, 50)
+        for c in (b"", b"0", *labels)
+    }
     assert len(keys) == 8
 
 
@@ -79,7 +105,11 @@ def test_the_second_round_is_always_new() -> None:
     protocol = OUE(1000, 1.0)
     for made in (protocol, LOSUE(1000, 2.0, 1.0), SPL(LOSUE, [500, 500], 4.0, 2.0)):
         value = [1, 2] if isinstance(made, SPL) else 1
-        reports = [wire.encode(made, client.report(value)) for client in (Client(made, SECRET), Client(made, SECRET)) for _ in range(3)]
+        reports = [
+            wire.encode(made, client.report(value))
+            for client in (Client(made, SECRET), Client(made, SECRET))
+            for _ in range(3)
+        ]
         assert len(set(reports)) == 6
 
 
@@ -90,19 +120,36 @@ def test_reports_are_reports() -> None:
         RSFD(OUE, [3, 4], 1.0),
         SMP(GRR, [3, 4], 1.0),
     ]
-    for protocol in (*PROTOCOLS, GRR(50, 1.0), SS(50, 1.0), SHE(50, 1.0), LBLH(50, 1.0, 0.5), *solutions):
+    for protocol in (
+        *PROTOCOLS,
+        GRR(50, 1.0),
+        SS(50, 1.0),
+        SHE(50, 1.0),
+        LBLH(50, 1.0, 0.5),
+        *solutions,
+    ):
         value = [2, 3] if protocol in solutions else 49
         client = Client(protocol)
         reports = [client.report(value) for _ in range(20)]
-        tally = protocol.tally(np.array(reports, protocol.report_dtype) if np.ndim(reports[0]) == 0 else reports)
+        tally = protocol.tally(
+            np.array(reports, protocol.report_dtype) if np.ndim(reports[0]) == 0 else reports
+        )
         assert tally.users == 20
-        assert protocol.tally(wire.decode(protocol, b"".join(wire.encode(protocol, each) for each in reports))) == tally
+        assert (
+            protocol.tally(
+                wire.decode(protocol, b"".join(wire.encode(protocol, each) for each in reports))
+            )
+            == tally
+        )
         if isinstance(protocol, SMP):
             assert len({int(each["attribute"]) for each in reports}) == 1
 
 
 def test_clients_fit_the_law() -> None:
-    """First reports of 4000 devices with their own secrets have the law of the protocol: six deviations."""
+    """First reports of 4000 devices with their own secrets have the law of the protocol.
+
+    Six deviations.
+    """
     for protocol in (LGRR(3, 2.0, 1.0), LOLH(3, 2.0, 1.0)):
         reports = np.array([Client(protocol).report(1) for _ in range(4000)])
         estimate = protocol.estimate(reports)
@@ -150,7 +197,7 @@ def test_the_ledger_of_solutions() -> None:
     hidden = Client(RSFD(GRR, [3, 3], 1.0))
     for i in range(1, 4):
         hidden.report((0, 1))
-        assert hidden.spent == pytest.approx(i * hidden.protocol.privacy.report)
+        assert hidden.spent == pytest.approx(i * hidden.mechanism.privacy.report)
 
 
 UNEQUAL: list[Any] = [LGRR(3, 2.0, 1.0), LOSUE(4, 3.0, 1.0), GRR(2, 0.5), DBitFlipPM(6, 5.0, b=3)]
@@ -201,7 +248,11 @@ def test_a_file_remembers(tmp_path: Path) -> None:
     first.report(7)
     again = Client.open(str(path), protocol)
     assert again.secret == first.secret
-    assert permanent(again, range(50)) == permanent(first, range(50)) == permanent(Client(protocol, first.secret), range(50))
+    assert (
+        permanent(again, range(50))
+        == permanent(first, range(50))
+        == permanent(Client(protocol, first.secret), range(50))
+    )
     assert again.spent == first.spent == protocol.privacy.lifetime
     for name in os.listdir(tmp_path):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
@@ -210,11 +261,15 @@ def test_a_file_remembers(tmp_path: Path) -> None:
     for _ in range(5):
         again.report(7)
     assert path.stat().st_mtime_ns == written, "nothing new, nothing written"
-    with pytest.raises(ValueError, match="protocol of .* is .*LOLH.*, not .*LGRR.*one file a client"):
+    with pytest.raises(
+        ValueError, match="protocol of .* is .*LOLH.*, not .*LGRR.*one file a client"
+    ):
         Client.open(path, LGRR(50, 2.0, 1.0))
     with pytest.raises(ValueError, match="context of"):
         Client.open(path, protocol, context=b"other")
-    with pytest.raises(FileNotFoundError, match="path .*nowhere.* is in a directory that does not exist"):
+    with pytest.raises(
+        FileNotFoundError, match="path .*nowhere.* is in a directory that does not exist"
+    ):
         Client.open(tmp_path / "nowhere" / "client", protocol)
     for wrong in ("", b"client", 5, None, ["client"], "a\0b"):
         with pytest.raises(TypeError, match="path must be"):
@@ -278,10 +333,20 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     whole = path.read_bytes()
     damaged = [whole[:i] for i in range(0, len(whole), 7)]
     damaged += [whole[:i] + bytes([whole[i] ^ 1]) + whole[i + 1 :] for i in range(0, len(whole), 5)]
-    damaged += [whole + b"x", whole[::-1], b"", b"\n", b"{}\n", whole.replace(b"version", b"Version")]
+    damaged += [
+        whole + b"x",
+        whole[::-1],
+        b"",
+        b"\n",
+        b"{}\n",
+        whole.replace(b"version", b"Version"),
+    ]
     for data in damaged:
         path.write_bytes(data)
-        for use in (lambda: Client.open(path, protocol), lambda: Client.open(path, protocol, limit=2.0)):
+        for use in (
+            lambda: Client.open(path, protocol),
+            lambda: Client.open(path, protocol, limit=2.0),
+        ):
             with pytest.raises(ValueError, match="cannot be used"):
                 use()
         assert path.read_bytes() == data, "what is refused is left as it is"
@@ -348,7 +413,9 @@ def test_others_must_not_read_it(tmp_path: Path) -> None:
 
 
 def test_nobody_is_trusted_in_the_directory(tmp_path: Path) -> None:
-    """A file that was there before is not written into, links are not followed, and what is no file is refused."""
+    """A file that was there before is not written into, links are not followed, and what is no file
+    is refused.
+    """
     path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
     (tmp_path / "client.new").touch()
     (tmp_path / "client.new").chmod(0o666)
@@ -374,7 +441,7 @@ def test_a_removed_lock_is_noticed(tmp_path: Path) -> None:
     """Who waits for a lock that is removed meanwhile does not go on with it."""
     path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
     client, store = Client.open(path, protocol), ledger.Store(path)
-    with store._locked():
+    with store._lock_file():
 
         def work(pipe: int) -> None:
             os.write(pipe, b"0")
@@ -385,7 +452,7 @@ def test_a_removed_lock_is_noticed(tmp_path: Path) -> None:
         assert os.read(reading, 1) == b"0"
         time.sleep(0.3)  # it waits for the lock by now
         os.unlink(f"{store.path}.lock")
-        with store._locked() as new:  # another process has made a new one and holds it
+        with store._lock_file() as new:  # another process has made a new one and holds it
             time.sleep(0.1)
             assert store.read().ledger.classes == {}
             assert os.fstat(new).st_nlink == 1
@@ -434,7 +501,9 @@ CALLS = ("open", "write", "lseek", "read", "fsync", "replace", "close", "unlink"
 
 @contextmanager
 def crashing(at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Let the call number ``at`` of those that a commit makes be the last, before or after it has its effect."""
+    """Let the call number ``at`` of those that a commit makes be the last, before or after it has
+    its effect.
+    """
     made: list[str] = []
     with monkeypatch.context() as patch:
         for name in CALLS:
@@ -444,7 +513,8 @@ def crashing(at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[
                 made.append(name)
                 stopped = len(made) > at
                 result = None
-                if not stopped or name == "close" or (after and len(made) == at + 1):  # what a stopped process holds is closed for it
+                # What a stopped process holds is closed for it
+                if not stopped or name == "close" or (after and len(made) == at + 1):
                     result = real(*arguments, **named)
                 if stopped and (name != "close" or len(made) == at + 1):
                     raise Crash
@@ -456,7 +526,10 @@ def crashing(at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 @pytest.mark.parametrize("after", [False, True])
 def test_interrupted_commits(after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At every step of a commit: the same permanent answers, and a ledger that has all that was reported."""
+    """At every step of a commit.
+
+    The same permanent answers, and a ledger that has all that was reported.
+    """
     protocol, interrupted = LGRR(100, 2.0, 1.0), 0
     path = tmp_path / "client"
     client = Client.open(path, protocol)
@@ -477,8 +550,12 @@ def test_interrupted_commits(after: bool, tmp_path: Path, monkeypatch: pytest.Mo
     assert at > len(made), "all steps have been interrupted"
 
 
-def test_a_commit_is_durable_before_it_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was written is on disk before it takes the old file's place, and that is on disk before the report is returned."""
+def test_a_commit_is_durable_before_it_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written is on disk before it takes the old file's place, and that is on disk before
+    the report is returned.
+    """
     path, protocol = tmp_path / "client", LGRR(100, 2.0, 1.0)
     client = Client.open(path, protocol)
     with crashing(1000, False, monkeypatch) as made:
@@ -488,8 +565,13 @@ def test_a_commit_is_durable_before_it_counts(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("after", [False, True])
-def test_interrupted_beginnings(after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A client that was never opened has told nothing: it begins again, and from then on keeps its secret."""
+def test_interrupted_beginnings(
+    after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that was never opened has told nothing.
+
+    It begins again, and from then on keeps its secret.
+    """
     protocol = LGRR(100, 2.0, 1.0)
     for at in range(30):
         path = tmp_path / f"client{at}"
@@ -525,7 +607,10 @@ def everything(reading: int) -> bytes:
 
 
 def test_killed_twenty_times(tmp_path: Path) -> None:
-    """A child reports as fast as it can and is killed: every report it has shown is in the ledger, under the same secret."""
+    """A child reports as fast as it can and is killed.
+
+    Every report it has shown is in the ledger, under the same secret.
+    """
     protocol, path = GRR(5, 1.0), tmp_path / "client"
     secret = Client.open(path, protocol).secret
     Client(protocol).report(0)  # kernels are ready before the fork

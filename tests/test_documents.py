@@ -1,4 +1,6 @@
-"""The Python blocks of the documents run, print what stands below them, and the example in CONTRIBUTING is the tested one."""
+"""The Python blocks of the documents run, print what stands below them, and the example in
+CONTRIBUTING is the tested one.
+"""
 
 import contextlib
 import io
@@ -46,7 +48,13 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for command in commands:
         result = testing.CliRunner().invoke(app, command.split())
         assert result.exit_code == 0, (command, result.output)
-    assert {each.name for each in tmp_path.iterdir()} >= {"report.html", "errors.png", "reports.parquet", "tally", "estimates.csv"}
+    assert {each.name for each in tmp_path.iterdir()} >= {
+        "report.html",
+        "errors.png",
+        "reports.parquet",
+        "tally",
+        "estimates.csv",
+    }
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
@@ -56,20 +64,30 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert target.startswith("http") or there.exists(), target
         if anchor:
             heads = re.findall(r"^#+ (.*)$", there.read_text(), re.MULTILINE)
-            assert anchor in {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}, anchor
+            assert anchor in {
+                re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads
+            }, anchor
 
 
 def test_promises_name_tests_that_exist() -> None:
-    named = re.findall(r"`(test_\w+\.py)::(test_\w+)`(?: \(([\w, ]+)\))?", (ROOT / "docs" / "promises.md").read_text())
+    named = re.findall(
+        r"`(test_\w+\.py)::(test_\w+)`(?: \(([\w, ]+)\))?",
+        (ROOT / "docs" / "promises.md").read_text(),
+    )
     assert len(named) > 30
     for file, test, laws in named:
         assert f"def {test}(" in (ROOT / "tests" / file).read_text(), test
-        assert all(law in checks.LAWS for law in laws.split(", ") if law), laws
+        assert all(law in checks.CHECKS for law in laws.split(", ") if law), laws
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "tutorials").glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "docs" / "tutorials").glob("*.py")), ids=lambda path: path.name
+)
 def test_tutorials_run(path: Path) -> None:
-    """Each prints something and draws something; what it looks like is for the eyes of whoever builds the documentation."""
+    """Each prints something and draws something.
+
+    What it looks like is for the eyes of whoever builds the documentation.
+    """
     import matplotlib as mpl
 
     mpl.use("agg")

@@ -1,4 +1,6 @@
-"""The suite rejects every planted fault, by the law that names it, and says all that is needed to see it again."""
+"""The suite rejects every planted fault, by the law that names it, and says all that is needed to
+see it again.
+"""
 
 import os
 import re
@@ -11,29 +13,35 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cases import EVERY
-from faults import FAULTS, MoreThanItSays
 from table import mutants
 
 import multi_freq_ldpy
-from multi_freq_ldpy import GRR, OUE, SMP, checks, exact, intervals
+from multi_freq_ldpy import GRR, OUE, SMP, checks, exact
+from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.mechanism import Mechanism
+
+from .cases import EVERY
+from .faults import FAULTS, MoreThanItSays
 
 SEEDED = {"batches", "counting", "fit", "unbiased", "variance", "rounds", "coverage"}
 """The laws that draw, and whose message has the numbers of what was drawn."""
 
 
-def said(subject: Mechanism, law: str) -> str:
-    """Return the message of the law that a subject breaks, if it says what it has to."""
-    with pytest.raises(checks.LawBroken) as broken:
-        checks.check_law(law, subject)
+def said(mechanism: Mechanism, law: str) -> str:
+    """Return the message of the law that a mechanism breaks, if it says what it has to."""
+    with pytest.raises(checks.CheckFailed) as broken:
+        checks.run_check(law, mechanism)
     assert broken.value.law == law
-    assert isinstance(broken.value.__cause__, AssertionError), "rejected by the law itself, not by an accident on the way"
+    assert isinstance(broken.value.__cause__, AssertionError), (
+        "rejected by the law itself, not by an accident on the way"
+    )
     first, *_, last = str(broken.value).splitlines()
-    assert first.startswith(f"{subject!r} breaks the law {law!r}: ")
-    assert last.startswith("repeat: ") and f"checks.check_law({law!r}, {subject!r})" in last
+    assert first.startswith(f"{mechanism!r} fails the check {law!r}: ")
+    assert last.startswith("repeat: ") and f"checks.run_check({law!r}, {mechanism!r})" in last
     if law in SEEDED:
-        assert re.search(r"seed \d|Stream\(\d|key bytes", first) and re.search(r"\d", first.partition(" breaks ")[2])
+        assert re.search(r"seed \d|Stream\(\d|key bytes", first) and re.search(
+            r"\d", first.partition(" fails ")[2]
+        )
     return str(broken.value)
 
 
@@ -42,46 +50,70 @@ def repeat(message: str, *path: Path) -> str:
     program, *arguments = shlex.split(message.splitlines()[-1].removeprefix("repeat: "))
     assert program == "python"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
-    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False
+    )
     assert done.returncode == 1
     return done.stderr
 
 
 @pytest.mark.parametrize(("protocol", "law"), FAULTS, ids=lambda x: repr(x))
-def test_fault_is_rejected(protocol: Mechanism, law: str, proved: Callable[[str, int], None]) -> None:
+def test_fault_is_rejected(
+    protocol: Mechanism, law: str, proved: Callable[[str, int], None]
+) -> None:
     said(protocol, law)
-    with pytest.raises(checks.LawBroken):
+    with pytest.raises(checks.CheckFailed):
         checks.check_protocol(protocol)
     proved("planted faults rejected by the law that names them", 1)
 
 
 def test_what_is_planted_while_it_runs_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(GRR, "weights", property(lambda self: exact.symbol_weights(self.k, 1.01 * self.epsilon)))
+        patch.setattr(
+            GRR, "weights", property(lambda self: exact.symbol_weights(self.k, 1.01 * self.epsilon))
+        )
         assert "exceeds e^3.0" in said(GRR(5, 3.0), "privacy")
     with monkeypatch.context() as patch:
         patch.setattr(GRR, "_refused", lambda self, reports: np.zeros(len(reports), np.bool_))
         assert "is accepted" in said(SMP(GRR, [2, 3], 1.0), "encoding")
     limits = intervals.normal_limits
-    monkeypatch.setattr(intervals, "normal_limits", lambda x, sigma2, level: limits(x, lambda f: sigma2(f) / 4, level))
-    assert re.search(r"seed 40: 20000 intervals from 4000 reports cover f=0\.\d 0\.\d+ of the time, not ", said(OUE(5, 3.0), "coverage"))
+    monkeypatch.setattr(
+        intervals,
+        "normal_limits",
+        lambda x, sigma2, level: limits(x, lambda f: sigma2(f) / 4, level),
+    )
+    assert re.search(
+        r"seed 40: 20000 intervals from 4000 reports cover f=0\.\d 0\.\d+ of the time, not ",
+        said(OUE(5, 3.0), "coverage"),
+    )
 
 
 def test_the_last_line_repeats_what_is_broken(tmp_path: Path) -> None:
-    """In a new process: a protocol from elsewhere, and one of the package in a copy whose source is mutated."""
+    """In a new process: a protocol from elsewhere, and one of the package in a copy whose source is
+    mutated.
+    """
     package = Path(multi_freq_ldpy.__file__).parent
     message = said(MoreThanItSays(3, 1.0), "privacy")
-    assert "from faults import MoreThanItSays; " in message
-    assert repeat(message, package.parent, Path(__file__).parent).endswith(f"LawBroken: {message}\n")
-    mutant = next(each for each in mutants() if each.law == "privacy" and not each.compiled and each.subject.startswith("GRR"))
+    assert "from tests.faults import MoreThanItSays; " in message
+    assert repeat(message, package.parent, Path(__file__).parent.parent).endswith(
+        f"CheckFailed: {message}\n"
+    )
+    mutant = next(
+        each
+        for each in mutants()
+        if each.law == "privacy" and not each.compiled and each.subject.startswith("GRR")
+    )
     shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     changed = tmp_path / package.name / mutant.file
     changed.write_text(mutant.planted(changed.read_text()))
-    subject = eval(mutant.subject, vars(multi_freq_ldpy))
-    line = str(checks.LawBroken("privacy", subject, "…")).splitlines()[-1]
+    mechanism = eval(mutant.subject, vars(multi_freq_ldpy))
+    line = str(checks.CheckFailed("privacy", mechanism, "…")).splitlines()[-1]
     assert "from multi_freq_ldpy import *; checks" in line
     told = repeat(line, tmp_path)
-    assert f"LawBroken: {subject!r} breaks the law 'privacy': AssertionError: " in told and told.splitlines()[-1] == line
+    assert (
+        f"CheckFailed: {mechanism!r} fails the check 'privacy': AssertionError: " in told
+        and told.splitlines()[-1] == line
+    )
 
 
 def test_protocols_that_cannot_be_imported_are_named() -> None:
@@ -93,5 +125,5 @@ def test_protocols_that_cannot_be_imported_are_named() -> None:
 
 
 def test_every_subject_can_be_written_down() -> None:
-    for subject in EVERY:
-        assert eval(repr(subject), vars(multi_freq_ldpy)) == subject
+    for mechanism in EVERY:
+        assert eval(repr(mechanism), vars(multi_freq_ldpy)) == mechanism

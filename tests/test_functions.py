@@ -1,4 +1,7 @@
-"""The function interface of the paper: every name with its parameters, what clients return, what aggregators take."""
+"""The function interface of the paper.
+
+Every name with its parameters, what clients return, what aggregators take.
+"""
 
 import importlib
 import inspect
@@ -31,170 +34,18 @@ from multi_freq_ldpy import (
     wire,
 )
 from multi_freq_ldpy.estimators.Histogram_estimator import IBU, MI, MI_long
-from multi_freq_ldpy.functions.forms import form_of
 from multi_freq_ldpy.long_freq_est import L_ADP, L_GRR, L_LH, L_OSUE, L_OUE, L_SOUE, L_SUE
 from multi_freq_ldpy.long_freq_est.dBitFlipPM import dBitFlipPM_Aggregator, dBitFlipPM_Client
 from multi_freq_ldpy.long_freq_est.Variance_LONG_PURE import VAR_Long_Pure
 from multi_freq_ldpy.longitudinal.memoized import Chain
+from multi_freq_ldpy.paper.forms import form_of
 from multi_freq_ldpy.pure_frequency_oracles import ADP, HE, LH, UE
 from multi_freq_ldpy.pure_frequency_oracles import GRR as GRR_functions
 from multi_freq_ldpy.pure_frequency_oracles import SS as SS_functions
 from multi_freq_ldpy.pure_frequency_oracles.Variance_PURE import VAR_Pure
 
-SIGNATURES = """
-long_freq_est.L_ADP: L_ADP_Aggregator(reports, k, eps_perm, eps_1)
-long_freq_est.L_ADP: L_ADP_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
-long_freq_est.L_ADP: L_ADP_Aggregator_MI(reports, k, eps_perm, eps_1)
-long_freq_est.L_ADP: L_ADP_Client(input_data, k, eps_perm, eps_1)
-long_freq_est.L_GRR: L_GRR_Aggregator(reports, k, eps_perm, eps_1)
-long_freq_est.L_GRR: L_GRR_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
-long_freq_est.L_GRR: L_GRR_Aggregator_MI(reports, k, eps_perm, eps_1)
-long_freq_est.L_GRR: L_GRR_Client(input_data, k, eps_perm, eps_1)
-long_freq_est.L_LH: L_LH_Aggregator_IBU(reports, k, eps_perm, eps_1, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
-long_freq_est.L_LH: L_LH_Aggregator_MI(reports, k, eps_perm, eps_1, optimal=True)
-long_freq_est.L_LH: L_LH_Client(input_data, k, eps_perm, eps_1, optimal=True)
-long_freq_est.L_OSUE: L_OSUE_Aggregator(reports, eps_perm, eps_1)
-long_freq_est.L_OSUE: L_OSUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
-long_freq_est.L_OSUE: L_OSUE_Aggregator_MI(reports, eps_perm, eps_1)
-long_freq_est.L_OSUE: L_OSUE_Client(input_data, k, eps_perm, eps_1)
-long_freq_est.L_OUE: L_OUE_Aggregator(reports, eps_perm, eps_1)
-long_freq_est.L_OUE: L_OUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
-long_freq_est.L_OUE: L_OUE_Aggregator_MI(reports, eps_perm, eps_1)
-long_freq_est.L_OUE: L_OUE_Client(input_data, k, eps_perm, eps_1)
-long_freq_est.L_SOUE: L_SOUE_Aggregator(reports, eps_perm, eps_1)
-long_freq_est.L_SOUE: L_SOUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
-long_freq_est.L_SOUE: L_SOUE_Aggregator_MI(reports, eps_perm, eps_1)
-long_freq_est.L_SOUE: L_SOUE_Client(input_data, k, eps_perm, eps_1)
-long_freq_est.L_SUE: L_SUE_Aggregator(reports, eps_perm, eps_1)
-long_freq_est.L_SUE: L_SUE_Aggregator_IBU(reports, k, eps_perm, eps_1, nb_iter=10000, tol=1e-12, err_func='max_abs')
-long_freq_est.L_SUE: L_SUE_Aggregator_MI(reports, eps_perm, eps_1)
-long_freq_est.L_SUE: L_SUE_Client(input_data, k, eps_perm, eps_1)
-long_freq_est.Variance_LONG_PURE: VAR_Long_Pure(p1, q1, p2, q2, n=1, f=0)
-long_freq_est.dBitFlipPM: dBitFlipPM_Aggregator(reports, b, d_bits, eps_perm)
-long_freq_est.dBitFlipPM: dBitFlipPM_Aggregator_MI(reports, b, d_bits, eps_perm)
-long_freq_est.dBitFlipPM: dBitFlipPM_Client(input_data, k, b, d_bits, eps_perm)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_ADP_Aggregator(reports_ue_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_ADP_Aggregator_MI(reports_ue_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_ADP_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_GRR_Aggregator(reports_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_GRR_Aggregator_MI(reports_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_GRR_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_OSUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_OSUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_OSUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_OUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_OUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_OUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_SOUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_SOUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_SOUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_SUE_Aggregator(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_SUE_Aggregator_MI(reports_ue_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_L_SUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SMP_Solution: SMP_dBitFlipPM_Aggregator(reports_ue_tuple, lst_b, d_bits, d, eps_perm)
-long_mdim_freq_est.L_SMP_Solution: SMP_dBitFlipPM_Aggregator_MI(reports_ue_tuple, lst_b, d_bits, d, eps_perm)
-long_mdim_freq_est.L_SMP_Solution: SMP_dBitFlipPM_Client(input_tuple, lst_k, lst_b, d_bits, d, eps_perm)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_ADP_Aggregator(reports_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_ADP_Aggregator_MI(reports_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_ADP_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_GRR_Aggregator(reports_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_GRR_Aggregator_MI(reports_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_GRR_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_OSUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_OSUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_OSUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_OUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_OUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_OUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_SOUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_SOUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_SOUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_SUE_Aggregator(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_SUE_Aggregator_MI(reports_tuple, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_L_SUE_Client(input_tuple, lst_k, d, eps_perm, eps_1)
-long_mdim_freq_est.L_SPL_Solution: SPL_dBitFlipPM_Aggregator(reports_tuple, lst_b, d_bits, d, eps_perm)
-long_mdim_freq_est.L_SPL_Solution: SPL_dBitFlipPM_Aggregator_MI(reports_tuple, lst_b, d_bits, d, eps_perm)
-long_mdim_freq_est.L_SPL_Solution: SPL_dBitFlipPM_Client(input_tuple, lst_k, lst_b, d_bits, d, eps_perm)
-estimators.Histogram_estimator: IBU(k, A, obs_freq, nb_iter, tol, err_func)
-estimators.Histogram_estimator: MI(count_report, n, p, q)
-estimators.Histogram_estimator: MI_long(count_report, n, p1, q1, p2, q2)
-pure_frequency_oracles.ADP: ADP_Aggregator_IBU(reports, k, epsilon, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
-pure_frequency_oracles.ADP: ADP_Aggregator_MI(reports, k, epsilon, optimal=True)
-pure_frequency_oracles.ADP: ADP_Aggregator(reports, k, epsilon, optimal=True)
-pure_frequency_oracles.ADP: ADP_Client(input_data, k, epsilon, optimal=True)
-pure_frequency_oracles.GRR: GRR_Aggregator_IBU(reports, k, epsilon, nb_iter=10000, tol=1e-12, err_func='max_abs')
-pure_frequency_oracles.GRR: GRR_Aggregator_MI(reports, k, epsilon)
-pure_frequency_oracles.GRR: GRR_Aggregator(reports, k, epsilon)
-pure_frequency_oracles.GRR: GRR_Client(input_data, k, epsilon)
-pure_frequency_oracles.HE: HE_Aggregator_IBU(reports, k, epsilon, use_thresh=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
-pure_frequency_oracles.HE: HE_Aggregator_MI(reports, k, epsilon, use_thresh=True)
-pure_frequency_oracles.HE: HE_Aggregator(reports, k, epsilon, use_thresh=True)
-pure_frequency_oracles.HE: HE_Client(input_data, k, epsilon)
-pure_frequency_oracles.LH: LH_Aggregator_IBU(reports, k, epsilon, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
-pure_frequency_oracles.LH: LH_Aggregator_MI(reports, k, epsilon, optimal=True)
-pure_frequency_oracles.LH: LH_Aggregator(reports, k, epsilon, optimal=True)
-pure_frequency_oracles.LH: LH_Client(input_data, k, epsilon, optimal=True)
-pure_frequency_oracles.SS: SS_Aggregator_IBU(reports, k, epsilon, nb_iter=10000, tol=1e-12, err_func='max_abs')
-pure_frequency_oracles.SS: SS_Aggregator_MI(reports, k, epsilon)
-pure_frequency_oracles.SS: SS_Aggregator(reports, k, epsilon)
-pure_frequency_oracles.SS: SS_Client(input_data, k, epsilon)
-pure_frequency_oracles.UE: UE_Aggregator_IBU(reports, k, epsilon, optimal=True, nb_iter=10000, tol=1e-12, err_func='max_abs')
-pure_frequency_oracles.UE: UE_Aggregator_MI(reports, epsilon, optimal=True)
-pure_frequency_oracles.UE: UE_Aggregator(reports, epsilon, optimal=True)
-pure_frequency_oracles.UE: UE_Client(input_data, k, epsilon, optimal=True)
-pure_frequency_oracles.Variance_PURE: VAR_Pure(p, q, n=1, f=0)
-mdim_freq_est.RSpFD_solution: RSpFD_ADP_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_ADP_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_ADP_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_GRR_Aggregator(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.RSpFD_solution: RSpFD_GRR_Aggregator_MI(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.RSpFD_solution: RSpFD_GRR_Client(input_tuple, lst_k, d, epsilon)
-mdim_freq_est.RSpFD_solution: RSpFD_LH_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_LH_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_LH_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_SS_Aggregator(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.RSpFD_solution: RSpFD_SS_Aggregator_MI(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.RSpFD_solution: RSpFD_SS_Client(input_tuple, lst_k, d, epsilon)
-mdim_freq_est.RSpFD_solution: RSpFD_UE_rnd_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_UE_rnd_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_UE_rnd_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_UE_zero_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_UE_zero_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.RSpFD_solution: RSpFD_UE_zero_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_ADP_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_ADP_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_ADP_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_GRR_Aggregator(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SMP_solution: SMP_GRR_Aggregator_MI(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SMP_solution: SMP_GRR_Client(input_tuple, lst_k, d, epsilon)
-mdim_freq_est.SMP_solution: SMP_LH_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_LH_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_LH_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_SS_Aggregator(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SMP_solution: SMP_SS_Aggregator_MI(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SMP_solution: SMP_SS_Client(input_tuple, lst_k, d, epsilon)
-mdim_freq_est.SMP_solution: SMP_UE_Aggregator(reports_tuple, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_UE_Aggregator_MI(reports_tuple, d, epsilon, optimal=True)
-mdim_freq_est.SMP_solution: SMP_UE_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_ADP_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_ADP_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_ADP_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_GRR_Aggregator(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SPL_solution: SPL_GRR_Aggregator_MI(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SPL_solution: SPL_GRR_Client(input_tuple, lst_k, d, epsilon)
-mdim_freq_est.SPL_solution: SPL_LH_Aggregator(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_LH_Aggregator_MI(reports_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_LH_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_SS_Aggregator(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SPL_solution: SPL_SS_Aggregator_MI(reports_tuple, lst_k, d, epsilon)
-mdim_freq_est.SPL_solution: SPL_SS_Client(input_tuple, lst_k, d, epsilon)
-mdim_freq_est.SPL_solution: SPL_UE_Aggregator(reports_tuple, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_UE_Aggregator_MI(reports_tuple, d, epsilon, optimal=True)
-mdim_freq_est.SPL_solution: SPL_UE_Client(input_tuple, lst_k, d, epsilon, optimal=True)
-mdim_freq_est.Variance_RSpFD: VAR_RSpFD_GRR(p, q, k, d, n=1, f=0)
-mdim_freq_est.Variance_RSpFD: VAR_RSpFD_UE_rnd(p, q, k, d, n=1, f=0)
-mdim_freq_est.Variance_RSpFD: VAR_RSpFD_UE_zero(p, q, d, n=1, f=0)
-"""
+SIGNATURES = Path(__file__).with_name("signatures.txt").read_text()
+"""The functions of the paper's package, as it declares them."""
 
 
 @pytest.mark.parametrize("line", SIGNATURES.strip().splitlines())
@@ -202,8 +53,14 @@ def test_signature(line: str) -> None:
     module, _, call = line.partition(": ")
     name, _, parameters = call.partition("(")
     function = getattr(importlib.import_module(f"multi_freq_ldpy.{module}"), name)
-    positional = [p for p in inspect.signature(function).parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
-    shown = ", ".join(p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in positional)
+    positional = [
+        p
+        for p in inspect.signature(function).parameters.values()
+        if p.kind is p.POSITIONAL_OR_KEYWORD
+    ]
+    shown = ", ".join(
+        p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in positional
+    )
     assert shown == parameters[:-1]
     assert function.__doc__
 
@@ -219,7 +76,13 @@ def test_listings_of_the_paper(number: int, shape: tuple[int, ...]) -> None:
 
 # Client, what distinguishes it, its protocol, its aggregators
 FUNCTIONS: list[tuple[Any, dict[str, Any], Any, Any, Any]] = [
-    (GRR_functions.GRR_Client, {}, GRR, GRR_functions.GRR_Aggregator, GRR_functions.GRR_Aggregator_IBU),
+    (
+        GRR_functions.GRR_Client,
+        {},
+        GRR,
+        GRR_functions.GRR_Aggregator,
+        GRR_functions.GRR_Aggregator_IBU,
+    ),
     (UE.UE_Client, {"optimal": True}, OUE, UE.UE_Aggregator, UE.UE_Aggregator_IBU),
     (UE.UE_Client, {"optimal": False}, SUE, UE.UE_Aggregator, UE.UE_Aggregator_IBU),
     (LH.LH_Client, {"optimal": True}, OLH, LH.LH_Aggregator, LH.LH_Aggregator_IBU),
@@ -245,7 +108,9 @@ def budgets(cls: Any, epsilon: float) -> tuple[float, ...]:
     return (2 * epsilon, epsilon) if issubclass(cls, Chain) else (epsilon,)
 
 
-def aggregate(aggregator: Any, reports: Any, k: int, epsilon: tuple[float, ...], options: dict[str, Any]) -> Any:
+def aggregate(
+    aggregator: Any, reports: Any, k: int, epsilon: tuple[float, ...], options: dict[str, Any]
+) -> Any:
     """Call an aggregator, with k where its signature has it in place."""
     if "k" in list(inspect.signature(aggregator).parameters)[:2]:
         return aggregator(reports, k, *epsilon, **options)
@@ -253,14 +118,25 @@ def aggregate(aggregator: Any, reports: Any, k: int, epsilon: tuple[float, ...],
 
 
 @pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), FUNCTIONS)
-def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any) -> None:
-    """Clients draw from the operating system: 0.06 is more than six standard errors of every protocol (10⁻⁸ a comparison)."""
+def test_clients_and_aggregators(
+    client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any
+) -> None:
+    """Clients draw from the operating system.
+
+    0.06 is more than six standard errors of every protocol (10⁻⁸ a comparison).
+    """
     k, epsilon = 6, budgets(cls, 2.0)
     values = np.repeat(np.arange(k), (TRUTH * 16_000).astype(int))
     reports = [client(v, k, *epsilon, **options) for v in values]
     seeded = [client(v, k, *epsilon, **options, rng=Stream(1)) for v in values[:50]]
-    assert all(np.array_equal(a, client(v, k, *epsilon, **options, rng=Stream(1))) for a, v in zip(seeded, values[:50], strict=True))
-    for found in (aggregate(mi, reports, k, epsilon, options), ibu(reports, k, *epsilon, **options)):
+    assert all(
+        np.array_equal(a, client(v, k, *epsilon, **options, rng=Stream(1)))
+        for a, v in zip(seeded, values[:50], strict=True)
+    )
+    for found in (
+        aggregate(mi, reports, k, epsilon, options),
+        ibu(reports, k, *epsilon, **options),
+    ):
         assert found.dtype == np.float64
         assert found.sum() == pytest.approx(1)
         assert (found >= 0).all()
@@ -282,7 +158,15 @@ def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any,
         aggregate(mi, ["nonsense"] * 3, k, epsilon, options)
     with pytest.raises((ValueError, TypeError), match="reports"):
         aggregate(
-            mi, np.ma.array(ours, mask=np.ones(len(ours), bool)) if ours.ndim == 1 else np.ma.masked_less(ours, 9), k, epsilon, options
+            mi,
+            (
+                np.ma.array(ours, mask=np.ones(len(ours), bool))
+                if ours.ndim == 1
+                else np.ma.masked_less(ours, 9)
+            ),
+            k,
+            epsilon,
+            options,
         )
     for nonsense in (None, 5, {0: 1}, "reports"):
         with pytest.raises(TypeError, match="reports"):
@@ -297,8 +181,11 @@ def test_clients_and_aggregators(client: Any, options: dict[str, Any], cls: Any,
 
 @pytest.mark.parametrize("k", [4, 6])
 @pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), DRAWN_AHEAD)
-def test_drawn_ahead_reports_follow_the_law(client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any, k: int) -> None:
-    """Reports drawn for value 0 and turned into reports about another value have that value's law (6 deviations a report).
+def test_drawn_ahead_reports_follow_the_law(
+    client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any, k: int
+) -> None:
+    """Reports drawn for value 0 and turned into reports about another value have that value's law
+    (6 deviations a report).
 
     Sets of SS have one value where k = 4, and two where k = 6.
     """
@@ -308,14 +195,20 @@ def test_drawn_ahead_reports_follow_the_law(client: Any, options: dict[str, Any]
     if cls is SHE:
         rows = np.array(reports)
         assert abs(rows[:, value].mean() - 1) < 6 * rows[:, value].std() / n**0.5
-        assert (np.abs(np.delete(rows, value, axis=1).mean(axis=0)) < 6 * rows[:, 0].std() / n**0.5).all()
+        assert (
+            np.abs(np.delete(rows, value, axis=1).mean(axis=0)) < 6 * rows[:, 0].std() / n**0.5
+        ).all()
         return
     if cls in (GRR, LGRR):
         packed = np.array(reports, np.uint8)
     elif cls in (OLH, BLH, LOLH, LBLH):
         packed = np.array([(seed, symbol) for symbol, seed in reports], protocol.report_dtype)
     else:
-        rows = np.array(reports).astype(np.uint8) if cls is not SS else np.array([np.isin(np.arange(k), r) for r in reports])
+        rows = (
+            np.array(reports).astype(np.uint8)
+            if cls is not SS
+            else np.array([np.isin(np.arange(k), r) for r in reports])
+        )
         packed = np.packbits(rows, axis=1, bitorder="little")
     data, size = packed.tobytes(), protocol.report_bytes
     seen: dict[bytes, int] = {}
@@ -362,7 +255,10 @@ def test_what_clients_return() -> None:
 
 
 def test_dbitflip_functions() -> None:
-    """Reports drawn ahead for bucket 0 and turned into reports about another bucket have its law; 6 deviations a report."""
+    """Reports drawn ahead for bucket 0 and turned into reports about another bucket have its law.
+
+    6 deviations a report.
+    """
     k, b, d_bits, eps_perm, value, n = 8, 4, 2, 2.0, 5, 40_000
     client, aggregator = dBitFlipPM_Client, dBitFlipPM_Aggregator
     protocol = DBitFlipPM(k, eps_perm, b, d_bits)
@@ -381,26 +277,60 @@ def test_dbitflip_functions() -> None:
     assert np.abs(found - [0, 0, 1, 0]).max() < 0.1
     ours = protocol.randomize(np.full(n, value), 1)
     assert np.allclose(aggregator(ours, b, d_bits, eps_perm), protocol.estimate(ours).norm())
-    assert np.allclose(aggregator(form_of(protocol).unpack(protocol, ours), b, d_bits, eps_perm), protocol.estimate(ours).norm())
-    assert np.array_equal(client(1, k, b, d_bits, eps_perm, rng=Stream(1)), client(1, k, b, d_bits, eps_perm, rng=Stream(1)))
+    assert np.allclose(
+        aggregator(form_of(protocol).unpack(protocol, ours), b, d_bits, eps_perm),
+        protocol.estimate(ours).norm(),
+    )
+    assert np.array_equal(
+        client(1, k, b, d_bits, eps_perm, rng=Stream(1)),
+        client(1, k, b, d_bits, eps_perm, rng=Stream(1)),
+    )
     full = [client(v, 4, 4, 4, 3.0) for v in [0, 1, 1, 1] * 2000]
     assert np.abs(aggregator(full, 4, 4, 3.0) - [0.25, 0.75, 0, 0]).max() < 0.1
-    for wrong in ([[0, 1, -1, 1]], [[0, -1, -1, -1]], [[0, 0.5, -1, -1]], [[0, 1, -1]], [[-2, 0, -1, -1]], [3], ["a"]):
+    for wrong in (
+        [[0, 1, -1, 1]],
+        [[0, -1, -1, -1]],
+        [[0, 0.5, -1, -1]],
+        [[0, 1, -1]],
+        [[-2, 0, -1, -1]],
+        [3],
+        ["a"],
+    ):
         with pytest.raises((ValueError, TypeError), match="reports"):
             aggregator(wrong, b, d_bits, eps_perm)
-    for arguments in ((8, k, b, d_bits, 1.0), (0, k, 9, 2, 1.0), (0, k, 4, 5, 1.0), (0, k, 4, 2, 0), (0, k, 4, True, 1.0)):
-        with pytest.raises((ValueError, TypeError), match="input_data|b must|d_bits must|eps_perm must"):
+    for arguments in (
+        (8, k, b, d_bits, 1.0),
+        (0, k, 9, 2, 1.0),
+        (0, k, 4, 5, 1.0),
+        (0, k, 4, 2, 0),
+        (0, k, 4, True, 1.0),
+    ):
+        with pytest.raises(
+            (ValueError, TypeError), match="input_data|b must|d_bits must|eps_perm must"
+        ):
             client(*arguments)
 
 
 def test_unary_reports_of_several_kinds() -> None:
     reports = [UE.UE_Client(v % 3, 9, 2.0) for v in range(3000)]
     expected = UE.UE_Aggregator(reports, 2.0)
-    for same in (np.array(reports), np.array(reports).astype(int), iter(reports), [list(r) for r in reports]):
+    for same in (
+        np.array(reports),
+        np.array(reports).astype(int),
+        iter(reports),
+        [list(r) for r in reports],
+    ):
         assert np.allclose(UE.UE_Aggregator(same, 2.0), expected)
     packed = np.packbits(np.array(reports, np.uint8), axis=1, bitorder="little")
     assert np.allclose(UE.UE_Aggregator(packed, 2.0, k=9), expected)
-    for wrong in ([[0, 1, 2]], [[0, 0.5]], [[0, 1], [0, 1, 1]], [1, 0], [["1", "0"]], [np.ma.array([1, 0], mask=[1, 0])]):
+    for wrong in (
+        [[0, 1, 2]],
+        [[0, 0.5]],
+        [[0, 1], [0, 1, 1]],
+        [1, 0],
+        [["1", "0"]],
+        [np.ma.array([1, 0], mask=[1, 0])],
+    ):
         with pytest.raises((ValueError, TypeError), match="reports"):
             UE.UE_Aggregator(wrong, 2.0)
 
@@ -418,16 +348,28 @@ def test_estimators() -> None:
     assert VAR_Pure(0.5, 0.25) == pytest.approx(3.0)
     assert VAR_Pure(0.5, 0.25, n=100, f=1) == pytest.approx(0.04)
     for protocol in (LGRR(5, 2.0, 1.0), LOSUE(5, 2.0, 1.0), LOUE(5, 2.0, 1.0)):
-        first, (own, other) = protocol.permanent.channel, (weight / 2**64 for weight in protocol.second)
+        first, (own, other) = (
+            protocol.permanent.channel,
+            (weight / 2**64 for weight in protocol.second),
+        )
         for f in (0, 0.3, 1):
-            assert VAR_Long_Pure(first.p, first.q, own, other, n=50, f=f) == pytest.approx(protocol.variance(50, f))
-    assert np.allclose(VAR_Long_Pure(0.8, 0.1, 0.9, 0.1, n=[1, 2]), VAR_Long_Pure(0.8, 0.1, 0.9, 0.1) / np.array([1, 2]))
+            assert VAR_Long_Pure(first.p, first.q, own, other, n=50, f=f) == pytest.approx(
+                protocol.variance(50, f)
+            )
+    assert np.allclose(
+        VAR_Long_Pure(0.8, 0.1, 0.9, 0.1, n=[1, 2]),
+        VAR_Long_Pure(0.8, 0.1, 0.9, 0.1) / np.array([1, 2]),
+    )
     assert np.allclose(MI(np.array([50, 50]), 100, 0.75, 0.25), 0.5)
     assert np.allclose(MI([0, 0], 100, 0.75, 0.25), 0.5), "all clipped: uniform"
     assert np.allclose(MI_long([50, 50], 100, 0.75, 0.25, 0.9, 0.1), 0.5)
     matrix = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
     for error in ("max_abs", "mse", "mae", "max_squared"):
-        assert np.allclose(IBU(3, matrix, matrix @ [0.6, 0.4, 0.0], 10_000, 1e-14, error), [0.6, 0.4, 0.0], atol=0.01)
+        assert np.allclose(
+            IBU(3, matrix, matrix @ [0.6, 0.4, 0.0], 10_000, 1e-14, error),
+            [0.6, 0.4, 0.0],
+            atol=0.01,
+        )
     for call in (
         lambda: IBU(3, matrix, [0.5, 0.5], 10, 1e-9, "mse"),
         lambda: IBU(2, matrix, [0.5, 0.5, 0], 10, 1e-9, "mse"),
@@ -448,7 +390,10 @@ def test_estimators() -> None:
 
 
 def test_functions_are_quick_enough_to_be_called_once_a_user() -> None:
-    """Reports are drawn ahead, not one by one: 1000 calls take few draws from the operating system."""
+    """Reports are drawn ahead, not one by one.
+
+    1000 calls take few draws from the operating system.
+    """
     calls = []
     original = os.urandom
     os.urandom = lambda n: calls.append(n) or original(n)  # type: ignore[func-returns-value]

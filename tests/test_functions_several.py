@@ -1,4 +1,7 @@
-"""The functions for several attributes: what clients return, what aggregators take, and that drawn-ahead reports follow the law."""
+"""The functions for several attributes.
+
+What clients return, what aggregators take, and that drawn-ahead reports follow the law.
+"""
 
 import os
 from functools import wraps
@@ -41,26 +44,45 @@ CHOICES: dict[str, dict[Any, Any]] = {
     "UE_rnd": {True: OUE, False: SUE},
     "LH": {True: OLH, False: BLH},
     "SS": {None: SS},
-    "ADP": {True: best, False: lambda k, epsilon, channel=None: best(k, epsilon, of=(GRR, SUE), channel=channel)},
+    "ADP": {
+        True: best,
+        False: lambda k, epsilon, channel=None: best(k, epsilon, of=(GRR, SUE), channel=channel),
+    },
 }
 
 
-OVER_TIME: dict[str, Any] = {"L_GRR": LGRR, "L_SUE": LSUE, "L_SOUE": LSOUE, "L_OUE": LOUE, "L_OSUE": LOSUE, "L_ADP": best}
+OVER_TIME: dict[str, Any] = {
+    "L_GRR": LGRR,
+    "L_SUE": LSUE,
+    "L_SOUE": LSOUE,
+    "L_OUE": LOUE,
+    "L_OSUE": LOSUE,
+    "L_ADP": best,
+}
 
 
 def two_budgets(function: Any) -> Any:
-    """Return a function of two budgets as one of the second, half of the first; wrong ones go in twice."""
+    """Return a function of two budgets as one of the second, half of the first.
+
+    Wrong ones go in twice.
+    """
 
     @wraps(function)
     def call(*arguments: Any, **options: Any) -> Any:
         *others, epsilon = arguments
-        return function(*others, 2 * epsilon if isinstance(epsilon, float) else epsilon, epsilon, **options)
+        return function(
+            *others, 2 * epsilon if isinstance(epsilon, float) else epsilon, epsilon, **options
+        )
 
     return call
 
 
 def cases() -> Any:
-    for module, make, name in ((SPL_solution, SPL, "SPL"), (SMP_solution, SMP, "SMP"), (RSpFD_solution, RSFD, "RSpFD")):
+    for module, make, name in (
+        (SPL_solution, SPL, "SPL"),
+        (SMP_solution, SMP, "SMP"),
+        (RSpFD_solution, RSFD, "RSpFD"),
+    ):
         for protocol, choices in CHOICES.items():
             client = getattr(module, f"{name}_{protocol}_Client", None)
             for optimal, factory in choices.items() if client else ():
@@ -88,7 +110,9 @@ def cases() -> Any:
 CASES = list(cases())
 
 
-def aggregate(aggregator: Any, reports: Any, ks: Any, epsilon: float, options: dict[str, Any]) -> Any:
+def aggregate(
+    aggregator: Any, reports: Any, ks: Any, epsilon: float, options: dict[str, Any]
+) -> Any:
     if "UE_A" in aggregator.__name__ and "RSpFD" not in aggregator.__name__:
         return aggregator(reports, len(ks), epsilon, **options, lst_k=ks)
     return aggregator(reports, ks, len(ks), epsilon, **options)
@@ -99,10 +123,20 @@ def test_every_function_is_a_case() -> None:
 
 
 @pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
-def test_clients_and_aggregators(client: Any, aggregator: Any, options: dict[str, Any], make: Any) -> None:
-    """Clients draw from the operating system: six standard errors of the raw estimate, 2·10⁻⁹ a value."""
+def test_clients_and_aggregators(
+    client: Any, aggregator: Any, options: dict[str, Any], make: Any
+) -> None:
+    """Clients draw from the operating system.
+
+    Six standard errors of the raw estimate, 2·10⁻⁹ a value.
+    """
     d, epsilon, n = 3, 4.0, 6000
-    columns = [np.random.default_rng(j).permutation(np.repeat(np.arange(len(f)), (f * n).round().astype(int))) for j, f in enumerate(TRUTH)]
+    columns = [
+        np.random.default_rng(j).permutation(
+            np.repeat(np.arange(len(f)), (f * n).round().astype(int))
+        )
+        for j, f in enumerate(TRUTH)
+    ]
     records = np.stack(columns, axis=1)
     reports = [client(record, SIZES, d, epsilon, **options) for record in records]
     found = aggregate(aggregator, reports, SIZES, epsilon, options)
@@ -113,24 +147,48 @@ def test_clients_and_aggregators(client: Any, aggregator: Any, options: dict[str
         assert each.sum() == pytest.approx(1)
         assert (each >= 0).all()
         slack = 6 * solution.variance(n, 0.5)[j] ** 0.5
-        assert np.abs(each - truth).max() < slack * len(truth) / 2  # clipping and normalising move errors between values
+        # Clipping and normalising move errors between values
+        assert np.abs(each - truth).max() < slack * len(truth) / 2
     ours = solution.randomize(records, 1)
     expected = solution.estimate(ours).norm()
-    for each, same in zip(aggregate(aggregator, ours, SIZES, epsilon, options), expected, strict=True):
+    for each, same in zip(
+        aggregate(aggregator, ours, SIZES, epsilon, options), expected, strict=True
+    ):
         assert np.allclose(each, same)
     for record in ((1, 4, 2), [1, 4, 2], np.array([1, 4, 2]), [np.int64(1), 4, np.uint8(2)]):
-        a, b = (client(record, tuple(SIZES), d, epsilon, **options, rng=Stream(5)) for _ in range(2))
+        a, b = (
+            client(record, tuple(SIZES), d, epsilon, **options, rng=Stream(5)) for _ in range(2)
+        )
         assert repr(a) == repr(b)
-    seeded = [client(record, SIZES, d, epsilon, **options, rng=stream) for stream in [Stream(1)] for record in records[:2000]]
+    seeded = [
+        client(record, SIZES, d, epsilon, **options, rng=stream)
+        for stream in [Stream(1)]
+        for record in records[:2000]
+    ]
     same = solution.estimate(solution.randomize(records[:2000], Stream(1))).norm()
-    for each, other in zip(aggregate(aggregator, seeded, SIZES, epsilon, options), same, strict=True):
-        assert np.allclose(each, other), "with a stream, functions and classes make the same reports"
+    for each, other in zip(
+        aggregate(aggregator, seeded, SIZES, epsilon, options), same, strict=True
+    ):
+        assert np.allclose(each, other), (
+            "with a stream, functions and classes make the same reports"
+        )
 
 
 @pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
 def test_wrong_arguments(client: Any, aggregator: Any, options: dict[str, Any], make: Any) -> None:
     good = [client((1, 4, 2), SIZES, 3, 1.0, **options) for _ in range(40)]
-    for record in ((1, 4), (1, 4, 3), (1, -1, 0), (1, 0.5, 0), (1, None, 0), (1, "a", 0), "abc", None, 5, [[1, 4, 2]]):
+    for record in (
+        (1, 4),
+        (1, 4, 3),
+        (1, -1, 0),
+        (1, 0.5, 0),
+        (1, None, 0),
+        (1, "a", 0),
+        "abc",
+        None,
+        5,
+        [[1, 4, 2]],
+    ):
         with pytest.raises((ValueError, TypeError), match="input_tuple"):
             client(record, SIZES, 3, 1.0, **options)
     for ks, d in (
@@ -179,18 +237,28 @@ def on_the_wire(solution: Any, report: Any) -> bytes:
         if isinstance(protocol, OLH | BLH):
             symbol, seed = entry
             return np.array([(seed, symbol)], protocol.report_dtype).tobytes()
-        row = np.isin(np.arange(protocol.k), entry) if isinstance(protocol, SS) else np.asarray(entry) == 1
+        row = (
+            np.isin(np.arange(protocol.k), entry)
+            if isinstance(protocol, SS)
+            else np.asarray(entry) == 1
+        )
         return np.packbits(row, bitorder="little").tobytes()
 
     if isinstance(solution, SMP):
         j, entry = report
         return (bytes([j]) + each(solution.protocols[j], entry)).ljust(solution.report_bytes, b"\0")
-    return b"".join(each(protocol, entry) for protocol, entry in zip(solution.protocols, report, strict=True))
+    return b"".join(
+        each(protocol, entry) for protocol, entry in zip(solution.protocols, report, strict=True)
+    )
 
 
 @pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
-def test_drawn_ahead_reports_follow_the_law(client: Any, aggregator: Any, options: dict[str, Any], make: Any) -> None:
-    """Reports drawn for a record of zeros and turned into reports about another have its law, all attributes together."""
+def test_drawn_ahead_reports_follow_the_law(
+    client: Any, aggregator: Any, options: dict[str, Any], make: Any
+) -> None:
+    """Reports drawn for a record of zeros and turned into reports about another have its law, all
+    attributes together.
+    """
     ks, epsilon, record, n = [3, 2], 1.0, (2, 1), 30_000
     solution = make(ks, epsilon)
     law = solution.law(record)
@@ -207,17 +275,24 @@ def test_drawn_ahead_reports_follow_the_law(client: Any, aggregator: Any, option
     assert squares < len(law) + 6 * (2 * len(law)) ** 0.5 + 20
 
 
-@pytest.mark.parametrize(("module", "make", "name"), [(L_SPL_Solution, SPL, "SPL"), (L_SMP_Solution, SMP, "SMP")])
+@pytest.mark.parametrize(
+    ("module", "make", "name"), [(L_SPL_Solution, SPL, "SPL"), (L_SMP_Solution, SMP, "SMP")]
+)
 def test_dbitflip_of_several_attributes(module: Any, make: Any, name: str) -> None:
     ks, lst_b, d_bits, eps_perm = [8, 3], [4, 3], 2, 6.0
-    client, aggregator = getattr(module, f"{name}_dBitFlipPM_Client"), getattr(module, f"{name}_dBitFlipPM_Aggregator")
+    client, aggregator = (
+        getattr(module, f"{name}_dBitFlipPM_Client"),
+        getattr(module, f"{name}_dBitFlipPM_Aggregator"),
+    )
     reports = [client((5, 1), ks, lst_b, d_bits, 2, eps_perm) for _ in range(4000)]
     found = aggregator(reports, lst_b, d_bits, 2, eps_perm)
     assert [len(each) for each in found] == lst_b
     assert [int(each.argmax()) for each in found] == [2, 1]
     solution = make(DBitFlipPM, ks, eps_perm, b=lst_b, d_bits=d_bits)
     ours = solution.randomize([[5, 1], [0, 0]] * 500, 1)
-    for each, same in zip(aggregator(ours, lst_b, d_bits, 2, eps_perm), solution.estimate(ours).norm(), strict=True):
+    for each, same in zip(
+        aggregator(ours, lst_b, d_bits, 2, eps_perm), solution.estimate(ours).norm(), strict=True
+    ):
         assert np.allclose(each, same)
     for record, sizes, b, bits, d, budget, wrong in (
         ((5,), ks, lst_b, 2, 2, 1.0, "input_tuple"),
@@ -235,7 +310,10 @@ def test_dbitflip_of_several_attributes(module: Any, make: Any, name: str) -> No
 def test_what_clients_return() -> None:
     split = SPL_solution.SPL_UE_Client((0, 1), [2, 9], 2, 1.0)
     assert isinstance(split, list)
-    assert [(row.dtype, row.shape, row.base) for row in split] == [(np.float64, (2,), None), (np.float64, (9,), None)]
+    assert [(row.dtype, row.shape, row.base) for row in split] == [
+        (np.float64, (2,), None),
+        (np.float64, (9,), None),
+    ]
     attribute, report = SMP_solution.SMP_LH_Client((0, 1), [2, 9], 2, 1.0)
     assert type(attribute) is type(report[0]) is type(report[1]) is int
     hidden = RSpFD_solution.RSpFD_GRR_Client((0, 1), [2, 9], 2, 1.0)
@@ -263,7 +341,9 @@ def test_attributes_that_nobody_reported() -> None:
     rows = [(0, [1.0, 0.0]), (2, np.array([0.0, 1.0, 1.0]))]
     with pytest.raises(ValueError, match="lst_k must be given: nobody reported attribute 1"):
         SMP_solution.SMP_UE_Aggregator(rows, 3, 1.0)
-    assert [len(each) for each in SMP_solution.SMP_UE_Aggregator(rows, 3, 1.0, lst_k=SIZES)] == SIZES
+    assert [
+        len(each) for each in SMP_solution.SMP_UE_Aggregator(rows, 3, 1.0, lst_k=SIZES)
+    ] == SIZES
     assert [len(each) for each in SMP_solution.SMP_UE_Aggregator(rows[:1], 1, 1.0)] == [2]
 
 
@@ -298,11 +378,22 @@ def test_records_are_drawn_ahead_and_forgotten_after_a_fork() -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [np.array([1, True], object), np.array([1, 2.0], object), np.array([1.0, 2.0]), np.array(3), np.array([[1, 2]])]
+    "record",
+    [
+        np.array([1, True], object),
+        np.array([1, 2.0], object),
+        np.array([1.0, 2.0]),
+        np.array(3),
+        np.array([[1, 2]]),
+    ],
 )
 def test_records_of_the_wrong_kind_find_no_quick_way(record: Any) -> None:
     SPL_solution.SPL_GRR_Client(np.array([1, 2]), [5, 6], 2, 1.0)
-    for client in (SPL_solution.SPL_GRR_Client, SMP_solution.SMP_GRR_Client, SMP_solution.SMP_UE_Client):
+    for client in (
+        SPL_solution.SPL_GRR_Client,
+        SMP_solution.SMP_GRR_Client,
+        SMP_solution.SMP_UE_Client,
+    ):
         with pytest.raises((TypeError, ValueError), match="input_tuple"):
             client(record, [5, 6], 2, 1.0)
 
@@ -334,7 +425,16 @@ def test_parameters_changed_in_place_are_noticed() -> None:
 
 
 @pytest.mark.parametrize(
-    "reports", [[(0, 1, 2)] * 3, [()], [([0], np.zeros(3))], [(2, np.zeros(3))], [(True, np.zeros(3))], [("a", np.zeros(3))], [{0, 1}]]
+    "reports",
+    [
+        [(0, 1, 2)] * 3,
+        [()],
+        [([0], np.zeros(3))],
+        [(2, np.zeros(3))],
+        [(True, np.zeros(3))],
+        [("a", np.zeros(3))],
+        [{0, 1}],
+    ],
 )
 def test_pairs_that_are_none(reports: Any) -> None:
     with pytest.raises((TypeError, ValueError), match=r"reports\[0\]"):
@@ -345,10 +445,16 @@ def test_pairs_that_are_none(reports: Any) -> None:
 
 @pytest.mark.parametrize("sizes", [[4, 4], [4, 5], [600, 600]])
 def test_sampled_rows_of_one_length_and_of_several(sizes: list[int]) -> None:
-    """Rows of one length are counted in the order they come in: the result is the same, and so is what is refused."""
+    """Rows of one length are counted in the order they come in.
+
+    The result is the same, and so is what is refused.
+    """
     values = np.random.default_rng(3).integers(4, size=(3000, 2))
     reports = [SMP_solution.SMP_UE_Client(record, sizes, 2, 1.0) for record in values]
-    protocols, found = SMP(OUE, sizes, 1.0).protocols, SMP_solution.SMP_UE_Aggregator(reports, 2, 1.0)
+    protocols, found = (
+        SMP(OUE, sizes, 1.0).protocols,
+        SMP_solution.SMP_UE_Aggregator(reports, 2, 1.0),
+    )
     own = [np.array([row for attribute, row in reports if attribute == j]) for j in (0, 1)]
     for j, rows in enumerate(own):
         counted = Tally(protocols[j], rows.sum(axis=0).astype(int), len(rows))

@@ -1,4 +1,7 @@
-"""Whatever comes from elsewhere: bytes that nobody honest wrote are refused by the documented errors, soon, and with little memory."""
+"""Whatever comes from elsewhere.
+
+Bytes that nobody honest wrote are refused by the documented errors, soon, and with little memory.
+"""
 
 import copy
 import json
@@ -24,7 +27,13 @@ FILES = {name: sorted((CORPUS / name).iterdir()) for name in TARGETS}
 Proved = Callable[[str, int], None]
 SECONDS, MEMORY = 5.0, 100 * 10**6
 
-FIXED = settings(max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+FIXED = settings(
+    max_examples=60,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 
 
 @contextmanager
@@ -88,7 +97,11 @@ def test_valid_seeds_are_accepted(name: str) -> None:
 # Properties
 
 hows = st.sampled_from(["flip", "insert", "delete", "truncate", "repeat"])
-edits = st.lists(st.tuples(hows, st.integers(0, 2**16), st.binary(min_size=1, max_size=9)), min_size=1, max_size=4)
+edits = st.lists(
+    st.tuples(hows, st.integers(0, 2**16), st.binary(min_size=1, max_size=9)),
+    min_size=1,
+    max_size=4,
+)
 
 
 def edited(data: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
@@ -134,18 +147,48 @@ def test_valid_bytes_with_a_few_changes(name: str, proved: Proved) -> None:
     proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
 
 
-words = ["version", "protocol", "k", "epsilon", "b", "d_bits", "fake", "0", "1", "00", "", "\ud800", "grr"]
+words = [
+    "version",
+    "protocol",
+    "k",
+    "epsilon",
+    "b",
+    "d_bits",
+    "fake",
+    "0",
+    "1",
+    "00",
+    "",
+    "\ud800",
+    "grr",
+]
 names = st.sampled_from([*registry.PROTOCOLS, *registry.SOLUTIONS, *words])
-numbers = st.sampled_from([-(2**63), -1, 0, 1, 2, 3, 5, 2**28, 2**31, 2**32 - 5, 2**32, 2**62, 2**63, 2**64, 10**400])
+numbers = st.sampled_from(
+    [-(2**63), -1, 0, 1, 2, 3, 5, 2**28, 2**31, 2**32 - 5, 2**32, 2**62, 2**63, 2**64, 10**400]
+)
 floats = st.floats() | st.sampled_from([5e-324, 1e-300, 1e-18, 0.5, 1.0, 30.0, 1000.0, 1e308])
 leaves = st.none() | st.booleans() | numbers | floats | names | st.text(max_size=5)
-anything = st.recursive(leaves, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4), max_leaves=8)
+anything = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(names, inner, max_size=4),
+    max_leaves=8,
+)
 
 
 def places(value: Any) -> list[tuple[Any, ...]]:
     """Return the way to each entry of nested objects and lists."""
-    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place for name, each in entries for place in [(name,), *((name, *rest) for rest in places(each))]]
+    entries = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [
+        place
+        for name, each in entries
+        for place in [(name,), *((name, *rest) for rest in places(each))]
+    ]
 
 
 @st.composite
@@ -180,11 +223,19 @@ def objects(name: str) -> list[Any]:
 
 
 def written(name: str, value: Any, users: int, counts: list[int]) -> bytes:
-    """Return an object as a target reads it; digests and the length of a spec are repaired there."""
+    """Return an object as a target reads it.
+
+    Digests and the length of a spec are repaired there.
+    """
     data = json.dumps(value, sort_keys=name == "client_file").encode()
     if name in ("tally_from_bytes", "survey_unpack"):
         entries = len(counts) // 2 if users % 2 else 0
-        data = HEADER.pack(b"MFLT", 1, 0, users, entries) + data + np.array(counts, "<i8").tobytes() + bytes(16)
+        data = (
+            HEADER.pack(b"MFLT", 1, 0, users, entries)
+            + data
+            + np.array(counts, "<i8").tobytes()
+            + bytes(16)
+        )
         return bytes(20) + data if name == "survey_unpack" else data
     return data + b"\n" * (name == "client_file")
 
@@ -192,7 +243,11 @@ def written(name: str, value: Any, users: int, counts: list[int]) -> bytes:
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "wire_decode"])
 def test_objects_that_are_almost_right(name: str, proved: Proved) -> None:
     @FIXED
-    @given(almost(objects(name)) | anything, st.integers(0, 5), st.lists(st.integers(-1, 4), max_size=11))
+    @given(
+        almost(objects(name)) | anything,
+        st.integers(0, 5),
+        st.lists(st.integers(-1, 4), max_size=11),
+    )
     def holds(value: Any, users: int, counts: list[int]) -> None:
         with limits():
             TARGETS[name](written(name, value, users, counts))
@@ -206,12 +261,25 @@ for _ in range(10**5):
     DEEP = [DEEP]
 
 
-ODD: list[Any] = [10**5000, DEEP, {1}, object(), b"3", 3j, np.float64("nan"), np.array([3]), "x" * 10**6]
+ODD: list[Any] = [
+    10**5000,
+    DEEP,
+    {1},
+    object(),
+    b"3",
+    3j,
+    np.float64("nan"),
+    np.array([3]),
+    "x" * 10**6,
+]
 
 
 @pytest.mark.parametrize("wrong", ODD, ids=lambda wrong: type(wrong).__name__)
 def test_specs_that_are_no_json(wrong: Any) -> None:
-    changed = [{**registry.to_spec(OUE(3, 1.0)), name: wrong} for name in ("version", "protocol", "k", "epsilon", "x")]
+    changed = [
+        {**registry.to_spec(OUE(3, 1.0)), name: wrong}
+        for name in ("version", "protocol", "k", "epsilon", "x")
+    ]
     for spec in (wrong, {"version": wrong}, *changed):
         with limits():
             targets.check_spec(spec)
@@ -228,8 +296,16 @@ MANY = [{"protocol": "OUE", "k": 3 + j, "epsilon": 1 + j / 1000} for j in range(
 @pytest.mark.parametrize(
     ("name", "protocols", "message"),
     [
-        ("SMP", [{"protocol": "GRR", "k": 2, "epsilon": 1.0}] * 10**6, "protocols must be at most 1024, one an attribute, not 1000000"),
-        ("SPL", [{"protocol": "OUE", "k": K, "epsilon": 30.0}] * 4, "report of at most 2147483647 bytes, not 2147483648"),
+        (
+            "SMP",
+            [{"protocol": "GRR", "k": 2, "epsilon": 1.0}] * 10**6,
+            "protocols must be at most 1024, one an attribute, not 1000000",
+        ),
+        (
+            "SPL",
+            [{"protocol": "OUE", "k": K, "epsilon": 30.0}] * 4,
+            "report of at most 2147483647 bytes, not 2147483648",
+        ),
     ],
 )
 def test_what_is_too_large_is_refused(name: str, protocols: list[Any], message: str) -> None:
@@ -241,7 +317,15 @@ def test_the_most_attributes_take_seconds(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(f"{__name__}.SECONDS", 20.0)
     for fake in ("zero", "random"):
         with limits():
-            hidden = registry.from_spec({"version": 1, "protocol": "RSFD", "protocols": MANY, "fake": fake, "balance": fake == "zero"})
+            hidden = registry.from_spec(
+                {
+                    "version": 1,
+                    "protocol": "RSFD",
+                    "protocols": MANY,
+                    "fake": fake,
+                    "balance": fake == "zero",
+                }
+            )
         assert hidden.privacy.report_attribute < hidden.privacy.report
     with pytest.raises(ValueError, match="ks must be at most 1024"):
         RSFD(GRR, [2] * 1025, 1.0)
@@ -249,13 +333,22 @@ def test_the_most_attributes_take_seconds(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("protocol", [*registry.PROTOCOLS])
 def test_a_tally_of_a_huge_domain_allocates_nothing(protocol: str) -> None:
-    budgets = {"eps_perm": 40.0, "eps_1": 15.0 if protocol == "LSOUE" else 30.0} if protocol.startswith("L") else {"epsilon": 30.0}
+    budgets = (
+        {"eps_perm": 40.0, "eps_1": 15.0 if protocol == "LSOUE" else 30.0}
+        if protocol.startswith("L")
+        else {"epsilon": 30.0}
+    )
     if protocol == "DBitFlipPM":
         budgets = {"eps_perm": 32.0, "b": K, "d_bits": 5}
     spec = {"version": 1, "protocol": protocol, "k": 2**28 if protocol == "SHE" else K, **budgets}
     for users in (4, 5):
         *_, data = targets.tallies(written("tally_from_bytes", spec, users, [3] * 6))
-        with limits(), pytest.raises(ValueError, match="counts must have shape|n must have an entry|n must say"):
+        with (
+            limits(),
+            pytest.raises(
+                ValueError, match="counts must have shape|n must have an entry|n must say"
+            ),
+        ):
             Tally.from_bytes(data)
 
 
@@ -291,4 +384,6 @@ def test_targets_see_faults(name: str, fault: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(*ENTRANCES[name], fault)
     monkeypatch.setattr(f"{__name__}.SECONDS", 0.2)
     with pytest.raises((KeyError, AssertionError)), limits():
-        TARGETS[name](next(path for path in FILES[name] if path.name.startswith("valid")).read_bytes())
+        TARGETS[name](
+            next(path for path in FILES[name] if path.name.startswith("valid")).read_bytes()
+        )

@@ -1,43 +1,59 @@
-"""What liars can do: the formula against every report there is, and against attacks that are carried out."""
+"""What liars can do: the formula against every report there is, and against attacks that are
+carried out.
+"""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from cases import SMALL, SMALL_SOLUTIONS
 
 from multi_freq_ldpy import GRR, OUE, RSFD, SHE, SMP, SPL, SS, DBitFlipPM, influence, wire
 from multi_freq_ldpy.protocol import Protocol
 
-LISTED = [each for each in [*SMALL, *SMALL_SOLUTIONS] if not any(isinstance(one, SHE) for one in getattr(each, "protocols", [each]))]
+from .cases import SMALL, SMALL_SOLUTIONS
+
+LISTED = [
+    each
+    for each in [*SMALL, *SMALL_SOLUTIONS]
+    if not any(isinstance(one, SHE) for one in getattr(each, "protocols", [each]))
+]
 
 
-@pytest.mark.parametrize("protocol", [each for each in SMALL if not isinstance(each, SHE)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [each for each in SMALL if not isinstance(each, SHE)], ids=repr
+)
 def test_most_is_the_most_of_all_reports(protocol: Any) -> None:
-    """What a protocol says of its largest contribution is what going through all of its reports finds."""
+    """What a protocol says of its largest contribution is what going through all of its reports
+    finds.
+    """
     for values in range(1, protocol.cells + 1):
         assert protocol._most(values) == Protocol._most(protocol, values)
 
 
-@pytest.mark.parametrize("subject", LISTED, ids=repr)
-def test_attacks_shift_as_much_as_is_said(subject: Any) -> None:
-    """One in ten lies, with the report that of all possible ones is worst, for one value and for all but the last of an attribute.
+@pytest.mark.parametrize("mechanism", LISTED, ids=repr)
+def test_attacks_shift_as_much_as_is_said(mechanism: Any) -> None:
+    """One in ten lies, with the report that of all possible ones is worst, for one value and for
+    all but the last of an attribute.
 
-    Honest users hold the last value. The mean of 60 estimates is as far off as is said, to within six of its deviations.
+    Honest users hold the last value. The mean of 60 estimates is as far off as is said, to within
+    six of its deviations.
     """
     n, m, times = 2000, 200, 60
-    law = subject.law(0) if isinstance(subject, Protocol) else subject.law([0] * subject.d)
-    every = wire.decode(subject, b"".join(law))
-    contributed = subject.contributions(every)
-    protocols = getattr(subject, "protocols", (subject,))
-    said = influence(subject, n, m)
+    law = mechanism.law(0) if isinstance(mechanism, Protocol) else mechanism.law([0] * mechanism.d)
+    every = wire.decode(mechanism, b"".join(law))
+    contributed = mechanism.contributions(every)
+    protocols = getattr(mechanism, "protocols", (mechanism,))
+    said = influence(mechanism, n, m)
     honest = np.array([[each.k - 1 for each in protocols]] * (n - m))
-    for j, (each, (_, part), one) in enumerate(zip(protocols, subject.parts, said if isinstance(said, tuple) else (said,), strict=True)):
+    for j, (each, (_, part), one) in enumerate(
+        zip(protocols, mechanism.parts, said if isinstance(said, tuple) else (said,), strict=True)
+    ):
         for size in {1, each.cells - 1}:
             chosen = np.arange(size)
             if each._most(size) < size:  # the values that suit the attackers best
                 chosen = max(
-                    (np.argsort(-row[part], kind="stable")[:size] for row in contributed), key=lambda x: _gain(contributed, part, x)
+                    (np.argsort(-row[part], kind="stable")[:size] for row in contributed),
+                    key=lambda x: _gain(contributed, part, x),
                 )
             held = int(each.cell_of(np.array([each.k - 1]))[0])
             if held in chosen or (each.answering[0] < 1 and size > each._most(size)):
@@ -46,29 +62,51 @@ def test_attacks_shift_as_much_as_is_said(subject: Any) -> None:
             lies = np.repeat(every[[int(gains.argmax())]], m, axis=0)
             shifts = []
             for seed in range(times):
-                reports = subject.randomize(honest[:, 0] if isinstance(subject, Protocol) else honest, seed)
-                found = subject.estimate(np.concatenate((reports, lies)))
-                frequencies = (found if isinstance(subject, Protocol) else found[j]).frequencies
+                reports = mechanism.randomize(
+                    honest[:, 0] if isinstance(mechanism, Protocol) else honest, seed
+                )
+                found = mechanism.estimate(np.concatenate((reports, lies)))
+                frequencies = (found if isinstance(mechanism, Protocol) else found[j]).frequencies
                 shifts.append(frequencies[chosen].sum())
             error = np.std(shifts, ddof=1) / times**0.5
             assert abs(np.mean(shifts) - one.of(size)) < 6 * error + 0.003, (j, size)
 
 
 @pytest.mark.parametrize(
-    "subject", [GRR(3, 1.0), OUE(3, 1.0), SMP(GRR, [3, 3, 3], 1.0), RSFD(OUE, [2, 3], 1.0), DBitFlipPM(4, 2.0, d_bits=2)]
+    "mechanism",
+    [
+        GRR(3, 1.0),
+        OUE(3, 1.0),
+        SMP(GRR, [3, 3, 3], 1.0),
+        RSFD(OUE, [2, 3], 1.0),
+        DBitFlipPM(4, 2.0, d_bits=2),
+    ],
 )
-def test_attacks_lower_as_much_as_is_said(subject: Any) -> None:
-    """All honest users hold value 0 of attribute 0; liars, who do not, send what speaks of it and supports it least."""
+def test_attacks_lower_as_much_as_is_said(mechanism: Any) -> None:
+    """All honest users hold value 0 of attribute 0.
+
+    Liars, who do not, send what speaks of it and supports it least.
+    """
     n, m, times = 4000, 400, 60
-    several = not isinstance(subject, Protocol)
-    law = subject.law([1] * subject.d) if several else subject.law(1)
-    every = wire.decode(subject, b"".join(law))
-    first = influence(subject, n, m)[0] if several else influence(subject, n, m)
-    speaks = [subject.tally(every[[i]]) for i in range(len(every))]
-    worst = min(range(len(every)), key=lambda i: (not np.broadcast_to(speaks[i].n, speaks[i].counts.shape)[0], speaks[i].counts[0]))
-    honest, shifts = np.zeros((n - m, subject.d) if several else n - m, np.int64), []
+    several = not isinstance(mechanism, Protocol)
+    law = mechanism.law([1] * mechanism.d) if several else mechanism.law(1)
+    every = wire.decode(mechanism, b"".join(law))
+    first = influence(mechanism, n, m)[0] if several else influence(mechanism, n, m)
+    speaks = [mechanism.tally(every[[i]]) for i in range(len(every))]
+    worst = min(
+        range(len(every)),
+        key=lambda i: (
+            not np.broadcast_to(speaks[i].n, speaks[i].counts.shape)[0],
+            speaks[i].counts[0],
+        ),
+    )
+    honest, shifts = np.zeros((n - m, mechanism.d) if several else n - m, np.int64), []
     for seed in range(times):
-        found = subject.estimate(np.concatenate((subject.randomize(honest, seed), np.repeat(every[[worst]], m, axis=0))))
+        found = mechanism.estimate(
+            np.concatenate(
+                (mechanism.randomize(honest, seed), np.repeat(every[[worst]], m, axis=0))
+            )
+        )
         shifts.append((n - m) / n - (found[0] if several else found).frequencies[0])
     error = np.std(shifts, ddof=1) / times**0.5
     assert abs(np.mean(shifts) - first.lowered) < 6 * error + 0.003
@@ -86,16 +124,24 @@ def test_in_numbers() -> None:
     oue = influence(OUE(10, 1.0), 1000, 10)
     assert oue.of(9) == pytest.approx(9 * oue.value)
     omega, channel = SS(100, 1.0).omega, SS(100, 1.0).channel
-    assert influence(SS(100, 1.0), 1000, 10).of(99) == pytest.approx(0.01 * (omega - 99 * channel.q) / channel.slope), (
-        "a set has a fixed size"
+    assert influence(SS(100, 1.0), 1000, 10).of(99) == pytest.approx(
+        0.01 * (omega - 99 * channel.q) / channel.slope
+    ), "a set has a fixed size"
+    assert influence(GRR(10, 1e-15), 1000, 10).value == pytest.approx(
+        0.01 * 0.9 / GRR(10, 1e-15).channel.slope
     )
-    assert influence(GRR(10, 1e-15), 1000, 10).value == pytest.approx(0.01 * 0.9 / GRR(10, 1e-15).channel.slope)
     assert influence(SHE(3, 1.0), 1000, 1).value > 2e6, "entries have no bounds that help"
-    smp, spl, rsfd = (influence(cls(GRR, [4, 4, 4], 1.0), 3000, 30)[0].value for cls in (SMP, SPL, RSFD))
-    assert smp == pytest.approx(30 / (2970 / 3 + 30) * (1 - GRR(4, 1.0).channel.q) / GRR(4, 1.0).channel.slope)
+    smp, spl, rsfd = (
+        influence(cls(GRR, [4, 4, 4], 1.0), 3000, 30)[0].value for cls in (SMP, SPL, RSFD)
+    )
+    assert smp == pytest.approx(
+        30 / (2970 / 3 + 30) * (1 - GRR(4, 1.0).channel.q) / GRR(4, 1.0).channel.slope
+    )
     assert rsfd < smp < spl
     half = influence(DBitFlipPM(8, 2.0, b=8, d_bits=3), 1000, 10)
-    assert half.of(6) == pytest.approx(6 * 5 / (990 * 3 / 8 + 5) * half.value / (10 / (990 * 3 / 8 + 10)))
+    assert half.of(6) == pytest.approx(
+        6 * 5 / (990 * 3 / 8 + 5) * half.value / (10 / (990 * 3 / 8 + 10))
+    )
     assert influence(GRR(3, 1.0), 10, 0).value == 0.0 and influence(GRR(3, 1.0), 10, 10).of(1) > 1.0
 
 

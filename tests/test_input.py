@@ -1,4 +1,7 @@
-"""What users pass: extremes and every kind of array work; bad input is refused by name and changes nothing."""
+"""What users pass: extremes and every kind of array work.
+
+Bad input is refused by name and changes nothing.
+"""
 
 import json
 import math
@@ -8,10 +11,27 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import ONE_SHOT
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Stream, Tally, best, checks, registry, wire
+from multi_freq_ldpy import (
+    BLH,
+    GRR,
+    OLH,
+    OUE,
+    SHE,
+    SS,
+    SUE,
+    THE,
+    Channel,
+    Stream,
+    Tally,
+    best,
+    checks,
+    registry,
+    wire,
+)
 from multi_freq_ldpy.protocol import OneShot, Protocol
+
+from .cases import ONE_SHOT
 
 VALUES = [0, 2, 1, 4, 3, 0, 1]
 
@@ -23,17 +43,43 @@ def test_every_kind_of_array(cls: type[OneShot]) -> None:
     array = np.array(VALUES)
     frozen = array.copy()
     frozen.flags.writeable = False
-    types = [np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.uint64, np.int64, ">i4"]
-    for given in (tuple(VALUES), range(0), frozen, np.repeat(array, 3)[::3], array[::-1][::-1], *(array.astype(t) for t in types)):
+    types = [
+        np.uint8,
+        np.int8,
+        np.uint16,
+        np.int16,
+        np.uint32,
+        np.int32,
+        np.uint64,
+        np.int64,
+        ">i4",
+    ]
+    for given in (
+        tuple(VALUES),
+        range(0),
+        frozen,
+        np.repeat(array, 3)[::3],
+        array[::-1][::-1],
+        *(array.astype(t) for t in types),
+    ):
         if len(given):
             assert protocol.randomize(given, 1).tobytes() == expected
     for scalar in (np.int64(3), np.uint8(3), np.array(3), 3):
-        assert np.asarray(protocol.randomize(scalar, 1)).tobytes() == np.asarray(protocol.randomize(3, 1)).tobytes()
+        assert (
+            np.asarray(protocol.randomize(scalar, 1)).tobytes()
+            == np.asarray(protocol.randomize(3, 1)).tobytes()
+        )
     reports = protocol.randomize(VALUES, 1)
     whole = protocol.tally(reports)
     locked = reports.copy()
     locked.flags.writeable = False
-    for same in (locked, np.repeat(reports, 2, axis=0)[::2], list(reports), tuple(reports), (r for r in reports)):
+    for same in (
+        locked,
+        np.repeat(reports, 2, axis=0)[::2],
+        list(reports),
+        tuple(reports),
+        (r for r in reports),
+    ):
         assert protocol.tally(same) == whole
     assert protocol.tally(reports[0]).n == 1
     assert np.array_equal(array, VALUES), "the caller's array has changed"
@@ -57,7 +103,10 @@ def test_extreme_budgets(cls: type[OneShot], k: int, epsilon: float) -> None:
     estimate = protocol.estimate(reports)
     assert np.isfinite(estimate.frequencies).all()
     assert np.isfinite(estimate.interval()).all()
-    assert (np.abs(estimate.frequencies - np.bincount(values, minlength=k) / 2000) <= 6 * estimate.std + 1e-9).all()
+    assert (
+        np.abs(estimate.frequencies - np.bincount(values, minlength=k) / 2000)
+        <= 6 * estimate.std + 1e-9
+    ).all()
     assert wire.decode(protocol, wire.encode(protocol, reports)).tobytes() == reports.tobytes()
     assert protocol.simulate(np.bincount(values, minlength=k), 1).n == 2000
     if epsilon == 700 and cls not in (OUE, BLH, THE):
@@ -85,10 +134,21 @@ def test_the_largest_domain(cls: type[OneShot]) -> None:
 
 
 def test_budgets_that_cannot_be_realised() -> None:
-    for protocol, k in ((GRR, 10**6), (SUE, 5), (OUE, 5), (THE, 5), (SS, 5), (BLH, 5), (OLH, 5), (SHE, 5)):
+    for protocol, k in (
+        (GRR, 10**6),
+        (SUE, 5),
+        (OUE, 5),
+        (THE, 5),
+        (SS, 5),
+        (BLH, 5),
+        (OLH, 5),
+        (SHE, 5),
+    ):
         with pytest.raises(ValueError, match=r"epsilon=.* is too small"):
             protocol(k, 1e-20)
-    with pytest.raises(ValueError, match=r"epsilon=1e-12 is too small to be realised with k=1000000"):
+    with pytest.raises(
+        ValueError, match=r"epsilon=1e-12 is too small to be realised with k=1000000"
+    ):
         GRR(10**6, 1e-12)
     for cls in ONE_SHOT:
         for epsilon in (1e-300, 1e-80, 1e-18, 1e-17, 1e-16, 1e-15, 1e-12, 1e300):
@@ -144,7 +204,18 @@ def test_a_wrong_batch_among_good_ones_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "counts", [[1, 2], [1, 2, -1], [1.0, 2, 3], ["a", "b", "c"], [[1, 2, 3]], None, 5, [2**62, 2**62, 1], [np.nan] * 3]
+    "counts",
+    [
+        [1, 2],
+        [1, 2, -1],
+        [1.0, 2, 3],
+        ["a", "b", "c"],
+        [[1, 2, 3]],
+        None,
+        5,
+        [2**62, 2**62, 1],
+        [np.nan] * 3,
+    ],
 )
 def test_wrong_histograms(counts: Any) -> None:
     for cls in ONE_SHOT:
@@ -163,14 +234,32 @@ def test_missing_entries_and_nonsense_are_refused(cls: type[OneShot]) -> None:
     if reports.dtype.names is None:
         with pytest.raises(ValueError, match="reports has missing"):
             protocol.tally(np.ma.array(reports, mask=np.ones(reports.shape, bool)))
-    for wrong in ({0: 1}, {0, 1}, 0, sum([]), None, object(), "0", b"0", iter([object()]), np.zeros((0, 77)), np.zeros((2, 3, 4), int)):
+    for wrong in (
+        {0: 1},
+        {0, 1},
+        0,
+        sum([]),
+        None,
+        object(),
+        "0",
+        b"0",
+        iter([object()]),
+        np.zeros((0, 77)),
+        np.zeros((2, 3, 4), int),
+    ):
         with pytest.raises((ValueError, TypeError), match="reports"):
             protocol.tally(wrong)
     with pytest.raises((ValueError, TypeError), match="protocol"):
         wire.encode(None, reports)  # type: ignore[arg-type]
     with pytest.raises((ValueError, TypeError), match="protocol"):
         wire.decode(cls, b"")  # type: ignore[arg-type]
-    for argument in ({"iterations": 0}, {"iterations": 1.5}, {"tol": 0}, {"tol": "x"}, {"tol": math.nan}):
+    for argument in (
+        {"iterations": 0},
+        {"iterations": 1.5},
+        {"tol": 0},
+        {"tol": "x"},
+        {"tol": math.nan},
+    ):
         with pytest.raises((ValueError, TypeError), match=next(iter(argument))):
             protocol.em(reports, **argument)
     for nothing in ([], (), iter([]), reports[:0], iter([reports[:0]])):
@@ -186,17 +275,28 @@ def test_errors_show_the_entry_at_fault() -> None:
         ([0, 2**64], "18446744073709551616"),
         ([0, None], "None"),
     ):
-        with pytest.raises((ValueError, TypeError), match=f"values must be integers, not .*{shown}"):
+        with pytest.raises(
+            (ValueError, TypeError), match=f"values must be integers, not .*{shown}"
+        ):
             GRR(5, 1.0).randomize(values)
     for of in ("GRR", GRR, ["GRR"], 5):
         with pytest.raises(TypeError, match="of must be"):
             best(5, 1.0, of=of)
     with pytest.raises(ValueError, match="name"):
-        checks.check_law("nope", GRR(5, 1.0))
+        checks.run_check("nope", GRR(5, 1.0))
 
 
 def test_wrong_arguments_of_variance() -> None:
-    for n, f in ((-1, 0.0), (1.5, 0.0), ("3", 0.0), (10, -0.1), (10, 1.1), (10, math.nan), (10, "0.5"), (10, None)):
+    for n, f in (
+        (-1, 0.0),
+        (1.5, 0.0),
+        ("3", 0.0),
+        (10, -0.1),
+        (10, 1.1),
+        (10, math.nan),
+        (10, "0.5"),
+        (10, None),
+    ):
         with pytest.raises((ValueError, TypeError), match=r"^[nf] |^n must|^f must"):
             GRR(3, 1.0).variance(n, f)  # type: ignore[arg-type]
     assert GRR(3, 1.0).variance(0) == math.inf
@@ -252,7 +352,13 @@ def test_a_protocol_outside_the_registry_has_no_spec() -> None:
 
 def test_tallies_refuse_what_nobody_counted() -> None:
     protocol = GRR(3, 1.0)
-    for counts, n in (([1, 2, 3], 7), ([-1, 2, 3], 4), ([1, 2], 3), ([1.0, 2, 3], 6), ([7, 0, 0], 6)):
+    for counts, n in (
+        ([1, 2, 3], 7),
+        ([-1, 2, 3], 4),
+        ([1, 2], 3),
+        ([1.0, 2, 3], 6),
+        ([7, 0, 0], 6),
+    ):
         with pytest.raises((ValueError, TypeError), match="counts"):
             Tally(protocol, np.array(counts), n)
     with pytest.raises(ValueError, match="omega"):
@@ -325,18 +431,27 @@ def test_simulating_many_users_needs_no_reports(cls: type[OneShot]) -> None:
     assert (np.abs(estimate.frequencies - 0.05) < 5.5 * estimate.std).all()
 
 
-@pytest.mark.parametrize("protocol", [SS(9, 1.0), SS(100, 0.5), OLH(9, 1.0), OLH(100, 0.5), BLH(300, 2.0)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [SS(9, 1.0), SS(100, 0.5), OLH(9, 1.0), OLH(100, 0.5), BLH(300, 2.0)], ids=repr
+)
 def test_simulated_counts_are_those_of_the_reports(protocol: OneShot) -> None:
-    """Drawing and counting in one kernel gives, from the same stream, what randomizing and tallying gives, to the bit."""
+    """Drawing and counting in one kernel gives, from the same stream, what randomizing and tallying
+    gives, to the bit.
+    """
     for n in (1, 255, 256, 257, 1024, 1025, 40_000):
         values = np.sort(np.random.default_rng(n).integers(0, protocol.k, n))
-        simulated = protocol.simulate(np.bincount(values, minlength=protocol.k), Stream(3, position=77))
+        simulated = protocol.simulate(
+            np.bincount(values, minlength=protocol.k), Stream(3, position=77)
+        )
         assert simulated == protocol.tally(protocol.randomize(values, Stream(3, position=77)))
 
 
 @pytest.mark.parametrize("k", [8, 40, 4096])
 def test_counters_do_not_overflow(k: int) -> None:
-    """Rows of ones are the worst case for counters of one byte; numbers of rows around their limit."""
+    """Rows of ones are the worst case for counters of one byte.
+
+    Numbers of rows around their limit.
+    """
     protocol = OUE(k, 1.0)
     together = max(1, 512 // protocol.report_bytes)
     for n in (254, 255, 256, 255 * together, 256 * together + 1, 300 * together - 1):

@@ -1,4 +1,7 @@
-"""Kernels beside plain code, where they take short cuts: loops without branches, rare cases set apart, sums in pieces."""
+"""Kernels beside plain code, where they take short cuts.
+
+Loops without branches, rare cases set apart, sums in pieces.
+"""
 
 import os
 import threading
@@ -8,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
 
-from multi_freq_ldpy import BLH, GRR, LSOUE, OLH, OUE, SMP, SS, SUE, DBitFlipPM, Stream, parallel, wire
+from multi_freq_ldpy import BLH, GRR, LSOUE, OLH, OUE, SMP, SS, SUE, DBitFlipPM, Stream, wire
+from multi_freq_ldpy.core import parallel
 from multi_freq_ldpy.kernels import chacha, columns, hashing, positions, records, subsets, symbols
 from multi_freq_ldpy.randomness import Source, subkey
 from multi_freq_ldpy.solutions import smp
-from multi_freq_ldpy.solutions.rows import grouped
+from multi_freq_ldpy.solutions.rows import group_users
+
+from . import reference
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 5.0, 40.0])
@@ -22,17 +27,23 @@ from multi_freq_ldpy.solutions.rows import grouped
 def test_high_halves_settle_only_what_the_low_ones_cannot_change(m: int, epsilon: float) -> None:
     weights = GRR(m, epsilon).weights
     t, q = weights
-    _, _, _, inverse, _ = law = symbols.law(m, weights)
+    _, _, _, inverse, _ = law = symbols.constants(m, weights)
     assert (inverse == 0) == (q < 2**32)
     if not inverse:
         return
     generator = np.random.default_rng(1)
     edges = [(t + j * q) >> 32 for j in (0, 1, 2, m // 2, m - 3, m - 2)]
-    words = {min(2**32 - 1, max(0, edge + d)) for edge in edges for d in (-2, -1, 0, 1, 2)} | {0, 1, 2**32 - 1}
+    words = {min(2**32 - 1, max(0, edge + d)) for edge in edges for d in (-2, -1, 0, 1, 2)} | {
+        0,
+        1,
+        2**32 - 1,
+    }
     words |= set(generator.integers(0, 2**32, 200).tolist())
     out, few = np.empty(1, np.uint64), 0
     for word in words:
-        settled = symbols.by_halves(np.array([word], np.uint32), 0, np.zeros(1, np.int64), 0, 1, *law, out)
+        settled = symbols.by_halves(
+            np.array([word], np.uint32), 0, np.zeros(1, np.int64), 0, 1, *law, out
+        )
         both = {reference.offset(word << 32 | low, t, q) % m for low in (0, 2**32 - 1)}
         assert len(both) == 1 or not settled, f"word {word} depends on its low half"
         assert not settled or out[0] in both, f"word {word}"
@@ -41,34 +52,60 @@ def test_high_halves_settle_only_what_the_low_ones_cannot_change(m: int, epsilon
 
 
 def test_the_inverse_is_never_too_large() -> None:
-    for q in [2**32, 2**32 + 1, 2**33 - 1, 3 * 2**40 + 7, 2**62, 2**63 - 1, *np.random.default_rng(2).integers(2**32, 2**63, 50).tolist()]:
-        *_, inverse, shift = (int(each) for each in symbols.law(3, (2**64 - 2 * q if q < 2**63 else 1, q)))
+    for q in [
+        2**32,
+        2**32 + 1,
+        2**33 - 1,
+        3 * 2**40 + 7,
+        2**62,
+        2**63 - 1,
+        *np.random.default_rng(2).integers(2**32, 2**63, 50).tolist(),
+    ]:
+        *_, inverse, shift = (
+            int(each) for each in symbols.constants(3, (2**64 - 2 * q if q < 2**63 else 1, q))
+        )
         assert inverse < 2**32
         for high in (0, 1, 2**31, 2**32 - 1):
             guess = high * inverse >> shift
             assert 0 <= (high << 32) // q - guess <= 1
 
 
-@pytest.mark.parametrize("protocol", [OUE(100, 1.0), OUE(100, 5.0), LSOUE(100, 2.0, 1.0), SS(5000, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [OUE(100, 1.0), OUE(100, 5.0), LSOUE(100, 2.0, 1.0), SS(5000, 1.0)], ids=repr
+)
 def test_leftover_words_are_settled_as_one_by_one(protocol: Any) -> None:
     """So many users that several groups of words nobody owns are drawn side by side.
 
-    With ε = 5 a tenth of the bytes that are tried is accepted, so that most of these draws need more words than a block has.
+    With ε = 5 a tenth of the bytes that are tried is accepted, so that most of these draws need
+    more words than a block has.
     """
     n = (15_000 if protocol == OUE(100, 5.0) else 6000) // protocol.report_bytes
     values = np.arange(n) * 7 % protocol.k
     data, size = wire.encode(protocol, protocol.randomize(values, Stream(3))), protocol.report_bytes
     key = subkey(Stream(3).key, protocol._label)
     for i, value in enumerate(values.tolist()):
-        assert data[i * size : (i + 1) * size] == reference.randomize(protocol, key, i, value), f"user {i}"
+        assert data[i * size : (i + 1) * size] == reference.randomize(protocol, key, i, value), (
+            f"user {i}"
+        )
 
 
 def test_own_bits_that_sixteen_bits_do_not_settle() -> None:
-    """One user in 65536 draws the first digits of p, and further ones decide: such users are looked for, and there are some."""
+    """One user in 65536 draws the first digits of p, and further ones decide.
+
+    Such users are looked for, and there are some.
+    """
     protocol, n = SUE(2, 1.0), 2**19
-    drawn = Source.of(Stream(3), protocol._label, n).words(n // 2, 1).view(np.uint16).reshape(n, 2)[:, 1]
+    drawn = (
+        Source.of(Stream(3), protocol._label, n)
+        .words(n // 2, 1)
+        .view(np.uint16)
+        .reshape(n, 2)[:, 1]
+    )
     users = np.flatnonzero(drawn == protocol.weights[0] >> 48)
-    reports, key = protocol.randomize(np.zeros(n, np.int64), Stream(3)), subkey(Stream(3).key, protocol._label)
+    reports, key = (
+        protocol.randomize(np.zeros(n, np.int64), Stream(3)),
+        subkey(Stream(3).key, protocol._label),
+    )
     assert users.size > 2
     for i in users.tolist():
         assert reports[i].tobytes() == reference.randomize(protocol, key, i, 0), f"user {i}"
@@ -78,12 +115,23 @@ def test_own_bits_that_sixteen_bits_do_not_settle() -> None:
 def test_columns_are_counted(width: int) -> None:
     generator = np.random.default_rng(width)
     line = 8 // np.gcd(width, 8)
-    for n in (0, 1, 5, 16 * line - 1, 16 * line, 16 * line + 1, 16 * line * 255, 16 * line * 256 + 3):
+    for n in (
+        0,
+        1,
+        5,
+        16 * line - 1,
+        16 * line,
+        16 * line + 1,
+        16 * line * 255,
+        16 * line * 256 + 3,
+    ):
         rows = generator.integers(0, 256, (n, width), dtype=np.uint8)
         rows[:, 0] = 255  # bits that are always 1 fill the counters first
         counts = np.full(8 * width, 3)
         columns.count(rows, counts)
-        assert np.array_equal(counts, 3 + np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)), n
+        assert np.array_equal(
+            counts, 3 + np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+        ), n
         sizes = np.empty(n, np.int64)
         columns.sizes(rows, sizes)
         assert np.array_equal(sizes, np.unpackbits(rows, axis=1).sum(axis=1, dtype=np.int64))
@@ -104,25 +152,46 @@ def test_quotients_by_way_of_floating_point_are_exact() -> None:
     for prime in (2, 3, 101, 65521, 2**26 - 5, 2**31 - 1, 2**32 - 5):
         family = prime * (prime - 1)
         near = [j * prime + d for j in (0, 1, prime // 2, prime - 2) for d in (-1, 0, 1)]
-        for number in [0, family - 1, *near, *(int(x) % family for x in generator.integers(0, 2**63, 100))]:
+        for number in [
+            0,
+            family - 1,
+            *near,
+            *(int(x) % family for x in generator.integers(0, 2**63, 100)),
+        ]:
             if 0 <= number < family:
                 found = hashing.divide(np.uint64(number), np.uint64(prime), 1.0 / float(prime))
                 assert tuple(map(int, found)) == divmod(number, prime)
 
 
 @pytest.mark.parametrize(
-    "protocol", [OLH(2, 1.0), OLH(5, 1.0), BLH(97, 1.0), OLH(126, 3.0), OLH(127, 3.0), OLH(128, 1.0), OLH(40_000, 1.0)], ids=repr
+    "protocol",
+    [
+        OLH(2, 1.0),
+        OLH(5, 1.0),
+        BLH(97, 1.0),
+        OLH(126, 3.0),
+        OLH(127, 3.0),
+        OLH(128, 1.0),
+        OLH(40_000, 1.0),
+    ],
+    ids=repr,
 )
 def test_hashes_are_counted(protocol: Any) -> None:
     for n in (1, 127, 128, 300):
         reports = protocol.randomize(np.arange(n) * 31 % protocol.k, rng=n)
-        assert np.array_equal(protocol.tally(reports).counts, protocol.contributions(reports).sum(axis=0, dtype=np.int64))
+        assert np.array_equal(
+            protocol.tally(reports).counts,
+            protocol.contributions(reports).sum(axis=0, dtype=np.int64),
+        )
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 8, 9, 40])
 def test_fields_of_rows(size: int) -> None:
     generator = np.random.default_rng(size)
-    rows, which = generator.integers(0, 256, (1000, size + 5), dtype=np.uint8), generator.integers(0, 4, 1000)
+    rows, which = (
+        generator.integers(0, 256, (1000, size + 5), dtype=np.uint8),
+        generator.integers(0, 4, 1000),
+    )
     order, edges = np.empty(1000, np.int64), np.empty(5, np.int64)
     records.group(which, order, edges)
     assert np.array_equal(order, np.argsort(which, kind="stable"))
@@ -139,10 +208,25 @@ def test_fields_of_rows(size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("k", "w"), [(2, 1), (5, 1), (10, 9), (50, 14), (100, 27), (1000, 269), (1000, 900), (5000, 1345), (10**6, 10), (10**6, 268_941)]
+    ("k", "w"),
+    [
+        (2, 1),
+        (5, 1),
+        (10, 9),
+        (50, 14),
+        (100, 27),
+        (1000, 269),
+        (1000, 900),
+        (5000, 1345),
+        (10**6, 10),
+        (10**6, 268_941),
+    ],
 )
 def test_sets_are_planned_so_that_few_read_on(k: int, w: int) -> None:
-    """Draws expected at the start of a set, and words owned: reading on costs as much as 150 words, and is to be rare."""
+    """Draws expected at the start of a set, and words owned.
+
+    Reading on costs as much as 150 words, and is to be rare.
+    """
     enter, corrections, units = subsets.plan(k, w)
     mean = Fraction(enter, 2**64) * k
     deviation = (float(mean) * (1 - enter / 2**64)) ** 0.5
@@ -163,19 +247,27 @@ def test_fewer_than_three_random_bits_a_bit() -> None:
                     asked.append(8 * stride)  # noqa: B023
                     return super().users(n, stride)
 
-            protocol._randomize(np.zeros(1, np.int64), Counting(Source.of(Stream(1), b"", 1).key, 0), np.empty(1, protocol.report_dtype))
+            protocol._randomize(
+                np.zeros(1, np.int64),
+                Counting(Source.of(Stream(1), b"", 1).key, 0),
+                np.empty(1, protocol.report_dtype),
+            )
             assert sum(asked) < 3 * k
 
 
 def test_jobs_side_by_side() -> None:
-    """Ranges cover everything once, errors come through, jobs within jobs and several callers do not wait for each other."""
+    """Ranges cover everything once, errors come through, jobs within jobs and several callers do
+    not wait for each other.
+    """
     n = 10 * parallel.GRAIN
-    with parallel.using(4):
+    with parallel.use_threads(4):
         for _ in range(20):
             seen: list[tuple[int, int]] = []
-            parallel.ranges(n, lambda low, high, seen=seen: seen.append((low, high)))  # type: ignore[misc]
+            parallel.run_ranges(n, lambda low, high, seen=seen: seen.append((low, high)))  # type: ignore[misc]
             assert sorted(seen)[0][0] == 0 and len(seen) == 4
-            assert all(a[1] == b[0] for a, b in zip(sorted(seen), [*sorted(seen)[1:], (n, n)], strict=True))
+            assert all(
+                a[1] == b[0] for a, b in zip(sorted(seen), [*sorted(seen)[1:], (n, n)], strict=True)
+            )
         for broken in range(4):
 
             def job(low: int, high: int, broken: int = broken) -> None:
@@ -183,13 +275,15 @@ def test_jobs_side_by_side() -> None:
                     raise RuntimeError(f"part {broken}")
 
             with pytest.raises(RuntimeError, match=f"part {broken}"):
-                parallel.ranges(n, job)
+                parallel.run_ranges(n, job)
         inner: list[int] = []
-        parallel.ranges(n, lambda low, high: parallel.ranges(n, lambda a, b: inner.append(b - a)))
+        parallel.run_ranges(
+            n, lambda low, high: parallel.run_ranges(n, lambda a, b: inner.append(b - a))
+        )
         assert inner == [n] * 4
 
         def call(seed: int) -> Any:
-            with parallel.using(3):
+            with parallel.use_threads(3):
                 return GRR(7, 1.0).randomize(np.arange(n) % 7, rng=seed).tobytes()
 
         with ThreadPoolExecutor(4) as pool:
@@ -200,16 +294,35 @@ def test_jobs_side_by_side() -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_threads_after_a_fork() -> None:
     values = np.arange(4 * parallel.GRAIN) % 100
-    protocols = (GRR(100, 1.0), OUE(100, 1.0), SS(100, 1.0), OLH(100, 1.0), SMP(GRR, [100], 1.0), DBitFlipPM(100, 1.0))
-    with parallel.using(3):
-        expected = [each.tally(each.randomize(values.reshape(-1, 1) if isinstance(each, SMP) else values, rng=1)) for each in protocols]
+    protocols = (
+        GRR(100, 1.0),
+        OUE(100, 1.0),
+        SS(100, 1.0),
+        OLH(100, 1.0),
+        SMP(GRR, [100], 1.0),
+        DBitFlipPM(100, 1.0),
+    )
+    with parallel.use_threads(3):
+        expected = [
+            each.tally(
+                each.randomize(values.reshape(-1, 1) if isinstance(each, SMP) else values, rng=1)
+            )
+            for each in protocols
+        ]
         reading, writing = os.pipe()
         held = threading.Event()
         beside = threading.Thread(target=lambda: held.wait(60))
         beside.start()
         child = os.fork()
         if child == 0:
-            again = [each.tally(each.randomize(values.reshape(-1, 1) if isinstance(each, SMP) else values, rng=1)) for each in protocols]
+            again = [
+                each.tally(
+                    each.randomize(
+                        values.reshape(-1, 1) if isinstance(each, SMP) else values, rng=1
+                    )
+                )
+                for each in protocols
+            ]
             os.write(writing, b"same" if again == expected else b"different")
             os._exit(0)
         held.set()
@@ -221,24 +334,38 @@ def test_threads_after_a_fork() -> None:
 
 
 def test_reading_on_from_the_middle() -> None:
-    """Words of a draw are the same, whether they are asked for from the first on or after the first block is known."""
+    """Words of a draw are the same, whether they are asked for from the first on or after the first
+    block is known.
+    """
     key = np.frombuffer(bytes(range(32)), "<u4")
     words, rest = chacha.reader(key), chacha.reader(key)
     whole = [int(chacha.read_on(77, i, words)) for i in range(200)]
-    assert [int(chacha.read_on(77, i, rest, chacha.HEAD)) for i in range(chacha.HEAD, 200)] == whole[chacha.HEAD :]
+    assert [
+        int(chacha.read_on(77, i, rest, chacha.HEAD)) for i in range(chacha.HEAD, 200)
+    ] == whole[chacha.HEAD :]
     heads = np.empty(chacha.HEAD * chacha.LANES, np.uint64)
     chacha.begin(np.array([5, 77, 2**63], np.uint64), chacha.keyed(key), heads)
     assert heads[chacha.HEAD : 2 * chacha.HEAD].tolist() == whole[: chacha.HEAD]
 
 
 def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
-    """What was checked is counted in place: kernels must not write, or read, where a report that another thread has changed would lead."""
+    """What was checked is counted in place.
+
+    Kernels must not write, or read, where a report that another thread has changed would lead.
+    """
     counts = np.zeros(5, np.int64)
     symbols.count(np.array([0, 4, 5, 255, 1], np.uint8), counts)
     assert counts.tolist() == [1, 1, 0, 0, 1]
     protocol = OLH(100, 1.0)
     edges, lanes, found = protocol._counting()
-    hashing.count(np.array([7], np.uint64), np.array([2**40], np.uint64), np.uint64(protocol.prime), edges, lanes, found)
+    hashing.count(
+        np.array([7], np.uint64),
+        np.array([2**40], np.uint64),
+        np.uint64(protocol.prime),
+        edges,
+        lanes,
+        found,
+    )
     assert 0 <= found.sum() <= 100
     out = np.zeros((1, 2), np.uint8)
     positions.deposit(np.full((1, 2), 255, np.uint8), np.full((1, 1), 255, np.uint8), out)
@@ -247,26 +374,39 @@ def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 7, 1000])
 def test_users_by_group(size: int) -> None:
-    """Groups list their users in ascending order; numbers that are too large belong to the last group."""
+    """Groups list their users in ascending order.
+
+    Numbers that are too large belong to the last group.
+    """
     for groups, dtype in ((1, np.int64), (3, np.uint8), (4, np.int64), (300, np.uint16)):
         which = np.random.default_rng(size).integers(groups + 2, size=size).astype(dtype)
         taken = np.minimum(which, groups - 1)
         for each in (which, np.repeat(which, 2)[::2]):
-            assert [found.tolist() for found in grouped(each, groups)] == [np.flatnonzero(taken == j).tolist() for j in range(groups)]
+            assert [found.tolist() for found in group_users(each, groups)] == [
+                np.flatnonzero(taken == j).tolist() for j in range(groups)
+            ]
 
 
 def test_sampled_reports_beyond_a_block() -> None:
-    """Reports are taken apart block by block; counts are those of the contributions, and what is wrong is found in any block."""
+    """Reports are taken apart block by block.
+
+    Counts are those of the contributions, and what is wrong is found in any block.
+    """
     solution = SMP([GRR, OUE, lambda k, epsilon: DBitFlipPM(k, epsilon, d_bits=2)], [5, 9, 6], 1.0)
-    n = smp.BLOCK + 3000
+    n = smp.NUMBERED_TOGETHER + 3000
     reports = solution.randomize(np.column_stack([np.arange(n) % k for k in solution.ks]), rng=1)
     alike = (reports["attribute"][:3000] == reports["attribute"][-3000:]).mean()
     assert abs(alike - 1 / 3) < 6 * (2 / 9 / 3000) ** 0.5, "blocks sample their attributes together"
-    with parallel.using(1):
+    with parallel.use_threads(1):
         tally, parts = solution.tally(reports), np.array_split(reports, 3)
     assert tally == solution.tally(parts[0]) + solution.tally(parts[1]) + solution.tally(parts[2])
-    assert tally.counts.tolist() == sum(solution.contributions(part).sum(axis=0) for part in parts).tolist()  # type: ignore[union-attr]
-    assert (solution.contributions(reports)[-3000:] == solution.contributions(reports[-3000:])).all()
+    assert (
+        tally.counts.tolist()
+        == sum(solution.contributions(part).sum(axis=0) for part in parts).tolist()
+    )  # type: ignore[union-attr]
+    assert (
+        solution.contributions(reports)[-3000:] == solution.contributions(reports[-3000:])
+    ).all()
     for change in (("attribute", 3), ("payload", 255)):
         wrong = reports.copy()
         wrong[change[0]][n - 5] = change[1]
@@ -275,10 +415,12 @@ def test_sampled_reports_beyond_a_block() -> None:
             solution.tally(wrong)
 
 
-def test_work_that_cannot_be_handed_to_threads_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_that_cannot_be_handed_to_threads_is_done_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As while the interpreter shuts down: the pool takes one part and refuses the others."""
     n, done = 4 * parallel.GRAIN, np.zeros(4 * parallel.GRAIN, np.int64)
-    pool = parallel._pool(3)
+    pool = parallel._get_pool(3)
     submit, asked = pool.submit, []
 
     def refusing(*arguments: Any) -> Any:
@@ -291,8 +433,8 @@ def test_work_that_cannot_be_handed_to_threads_is_done_once(monkeypatch: pytest.
         done[low:high] += 1
 
     monkeypatch.setattr(pool, "submit", refusing)
-    monkeypatch.setattr(parallel, "_pool", lambda size: pool)
-    with parallel.using(4):
-        parallel.ranges(n, job)
+    monkeypatch.setattr(parallel, "_get_pool", lambda size: pool)
+    with parallel.use_threads(4):
+        parallel.run_ranges(n, job)
     assert len(asked) == 3
     assert (done == 1).all()

@@ -1,6 +1,6 @@
 """Files that were written once, a folder a version: no later version may read them otherwise.
 
-``python tests/test_old_files.py`` writes the folder of the present version, and refuses if there is
+``python -m tests.test_old_files`` writes the folder of the present version, and refuses if there is
 one. What the files say stands beside them in ``expected.json``, a line a file; it was recorded from
 what they were written from. The secrets of the clients are nobody's.
 """
@@ -37,8 +37,8 @@ from multi_freq_ldpy import (
     wire,
 )
 from multi_freq_ldpy import survey as surveys
-from multi_freq_ldpy import tally as tallies
 from multi_freq_ldpy.cli.app import app
+from multi_freq_ldpy.core import tally as tallies
 from multi_freq_ldpy.longitudinal import ledger
 from multi_freq_ldpy.longitudinal.memoized import Memoized
 
@@ -184,10 +184,10 @@ def run(*arguments: Any, code: int = 0) -> str:
 
 def of_tally(counted: Tally) -> dict[str, Any]:
     """Return what a tally holds, and what it estimates."""
-    found = counted.protocol.estimate(counted)
-    each = found if len(counted.protocol.parts) > 1 else [found]
+    found = counted.mechanism.estimate(counted)
+    each = found if len(counted.mechanism.parts) > 1 else [found]
     return {
-        "spec": registry.to_spec(counted.protocol),
+        "spec": registry.to_spec(counted.mechanism),
         "users": counted.users,
         "n": np.asarray(counted.n).tolist(),
         "counts": counted.counts.tolist(),
@@ -228,7 +228,7 @@ def columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 def of_client(client: Client, values: Any) -> dict[str, Any]:
     """Return what a client has spent, on what, and what it has to answer for good."""
-    protocol: Any = client.protocol
+    protocol: Any = client.mechanism
     state = client._store.read()  # type: ignore[union-attr]
     found: dict[str, Any] = {
         "spec": registry.to_spec(protocol),
@@ -308,7 +308,7 @@ def test_folders_are_written_once(tmp_path: Path) -> None:
 @of_kind(".tally")
 def test_tallies(file: Path, expected: dict[str, Any], same: bool) -> None:
     found = Tally.from_bytes(file.read_bytes())
-    assert found.protocol == registry.from_spec(expected["spec"])
+    assert found.mechanism == registry.from_spec(expected["spec"])
     compare(of_tally(found), expected, same)
     assert not same or found.to_bytes() == file.read_bytes()
 

@@ -1,4 +1,6 @@
-"""Over time: what memoization withholds from an averaging attacker, second rounds, and the errors of rounds combined."""
+"""Over time: what memoization withholds from an averaging attacker, second rounds, and the errors
+of rounds combined.
+"""
 
 import os
 import pickle
@@ -11,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import CHAINS
-from faults import AnsweredByValue, HashedByValue, RedrawnBits, RedrawnPositions, RedrawnSymbols, ThirdValuesLeftOut
 
 from multi_freq_ldpy import (
     GRR,
@@ -42,23 +42,45 @@ from multi_freq_ldpy import (
 from multi_freq_ldpy.longitudinal.memoized import Memoized
 from multi_freq_ldpy.protocols.packed import unpack
 
-# The averaging attack: a history stays within one memo class, and the attacker adds up what every report says.
+from .cases import CHAINS
+from .faults import (
+    AnsweredByValue,
+    HashedByValue,
+    RedrawnBits,
+    RedrawnPositions,
+    RedrawnSymbols,
+    ThirdValuesLeftOut,
+)
+
+# The averaging attack: a history stays within one memo class, and the attacker adds up what every
+# report says.
 
 
-def of_one_class(protocol: Memoized, memory: Any, users: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return, for each user, values of the memo class of their value, as often as there are values, shape (users, k)."""
+def of_one_class(
+    protocol: Memoized, memory: Any, users: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Return, for each user, values of the memo class of their value, as often as there are values,
+    shape (users, k).
+    """
     out = np.empty(len(users), protocol.report_dtype)
     own = protocol._remember(values, users, memory, out)
-    classes = np.stack([protocol._remember(np.full(len(users), v), users, memory, out) for v in range(protocol.k)], axis=1)
+    classes = np.stack(
+        [protocol._remember(np.full(len(users), v), users, memory, out) for v in range(protocol.k)],
+        axis=1,
+    )
     if not isinstance(protocol, LBLH | LOLH | DBitFlipPM):
         return np.repeat(values[:, None], protocol.k, axis=1)
-    order = np.argsort(classes != own[:, None], axis=1, kind="stable")  # values of the class come first
+    # Values of the class come first
+    order = np.argsort(classes != own[:, None], axis=1, kind="stable")
     size = (classes == own[:, None]).sum(axis=1)
     return np.take_along_axis(order, np.arange(protocol.k) % size[:, None], axis=1)
 
 
 def said(protocol: Memoized, reports: Any) -> np.ndarray:
-    """Return what each report says of each answer the attacker can guess: symbols, or bits (1 and 0 as +1 and −1)."""
+    """Return what each report says of each answer the attacker can guess.
+
+    Symbols, or bits (1 and 0 as +1 and −1).
+    """
     if isinstance(protocol, LGRR):
         return protocol.contributions(reports).astype(np.int64)
     if isinstance(protocol, LBLH | LOLH):
@@ -70,19 +92,27 @@ def said(protocol: Memoized, reports: Any) -> np.ndarray:
 
 
 def right(protocol: Memoized, sums: np.ndarray, reports: Any, values: np.ndarray) -> np.ndarray:
-    """Return how often the guess is right, for each user: the own symbol, the own value, or the share of bits."""
+    """Return how often the guess is right, for each user.
+
+    The own symbol, the own value, or the share of bits.
+    """
     if isinstance(protocol, DBitFlipPM):
         truth = np.arange(protocol.b) == protocol.cell_of(values)[:, None]
         return ((sums > 0) == truth)[sums != 0].astype(float)
     guess = sums.argmax(axis=1)
     if isinstance(protocol, LBLH | LOLH):
         seed, prime = reports["seed"].astype(object), protocol.prime
-        return np.asarray(guess == protocol.g * (((1 + seed // prime) * values + seed % prime) % prime) // prime, float)
+        return np.asarray(
+            guess == protocol.g * (((1 + seed // prime) * values + seed % prime) % prime) // prime,
+            float,
+        )
     return np.asarray(guess == values, float)
 
 
 def attack(protocol: Memoized, n: int, rounds: int) -> tuple[float, float, float]:
-    """Return how often averaging a panel's reports is right, how often one permanent answer is, and the standard error of that."""
+    """Return how often averaging a panel's reports is right, how often one permanent answer is, and
+    the standard error of that.
+    """
     panel, users, values = Panel(protocol, n, 77), np.arange(n), np.arange(n) * 7 % protocol.k
     history = of_one_class(protocol, panel._memory, users, values)
     sums: Any = 0
@@ -91,12 +121,17 @@ def attack(protocol: Memoized, n: int, rounds: int) -> tuple[float, float, float
         sums = sums + said(protocol, reports)
     permanent = np.empty(n, protocol.report_dtype)
     protocol._remember(values, users, panel._memory, permanent)
-    averaged, once = (right(protocol, s, permanent, values) for s in (sums, said(protocol, permanent)))
+    averaged, once = (
+        right(protocol, s, permanent, values) for s in (sums, said(protocol, permanent))
+    )
     share = once.mean()
     return averaged.mean(), share, (share * (1 - share) / len(once)) ** 0.5
 
 
-MEMOIZED: list[Any] = [cls(12, 2.0, 1.0) for cls in CHAINS] + [DBitFlipPM(24, 2.0, b=12, d_bits=5), DBitFlipPM(12, 2.0)]
+MEMOIZED: list[Any] = [cls(12, 2.0, 1.0) for cls in CHAINS] + [
+    DBitFlipPM(24, 2.0, b=12, d_bits=5),
+    DBitFlipPM(12, 2.0),
+]
 
 
 @pytest.mark.parametrize(("n", "rounds"), [(2000, 300), (400, 3000)])
@@ -125,30 +160,45 @@ def test_averaging_finds_the_planted_faults(protocol: Memoized) -> None:
 def attack_on_clients(protocol: Memoized, devices: int, reports: int) -> tuple[float, float, float]:
     clients = [Client(protocol, bytes([i]) * 32) for i in range(devices)]
     values = np.arange(devices) * 7 % protocol.k
-    sums = [sum(said(protocol, np.array([c.report(v)]))[0] for _ in range(reports)) for c, v in zip(clients, values, strict=True)]
+    sums = [
+        sum(said(protocol, np.array([c.report(v)]))[0] for _ in range(reports))
+        for c, v in zip(clients, values, strict=True)
+    ]
     answers = np.empty(devices, protocol.report_dtype)
     for i, client in enumerate(clients):
-        protocol._remember(values[i : i + 1], np.zeros(1, np.int64), client._memory, answers[i : i + 1])
+        protocol._remember(
+            values[i : i + 1], np.zeros(1, np.int64), client._memory, answers[i : i + 1]
+        )
         assert client.spent == protocol.privacy.lifetime
-    averaged, once = (right(protocol, np.array(s), answers, values).mean() for s in (sums, said(protocol, answers)))
+    averaged, once = (
+        right(protocol, np.array(s), answers, values).mean()
+        for s in (sums, said(protocol, answers))
+    )
     return averaged, once, (once * (1 - once) / len(values)) ** 0.5
 
 
 @pytest.mark.parametrize(("devices", "reports"), [(30, 300), (5, 3000)])
-@pytest.mark.parametrize("protocol", [LGRR(12, 2.0, 1.0), LOSUE(12, 2.0, 1.0), DBitFlipPM(12, 2.0, d_bits=5)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [LGRR(12, 2.0, 1.0), LOSUE(12, 2.0, 1.0), DBitFlipPM(12, 2.0, d_bits=5)], ids=repr
+)
 def test_averaging_clients_gains_nothing(protocol: Memoized, devices: int, reports: int) -> None:
     averaged, once, error = attack_on_clients(protocol, devices, reports)
     assert averaged <= once + 3 * error
 
 
-@pytest.mark.parametrize("protocol", [RedrawnSymbols(12, 2.0, 1.0), RedrawnBits(12, 2.0, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [RedrawnSymbols(12, 2.0, 1.0), RedrawnBits(12, 2.0, 1.0)], ids=repr
+)
 def test_averaging_clients_finds_the_planted_faults(protocol: Memoized) -> None:
     averaged, once, error = attack_on_clients(protocol, 30, 300)
     assert averaged > once + 3 * error
 
 
 def test_a_redrawn_client_gives_the_value_away() -> None:
-    """What the attack would find without memory: 300 first reports of L-GRR name the value nearly always."""
+    """What the attack would find without memory.
+
+    300 first reports of L-GRR name the value nearly always.
+    """
     protocol = LGRR(12, 2.0, 1.0)
     reports = protocol.randomize(np.repeat(np.arange(12), 300 * 20), 3).reshape(240, 300)
     guess = np.array([np.bincount(row, minlength=12).argmax() for row in reports])
@@ -157,7 +207,16 @@ def test_a_redrawn_client_gives_the_value_away() -> None:
 
 # Second rounds
 
-BUDGETS = [(0.001, 0.0005), (0.5, 0.1), (1.0, 0.999), (2.0, 1.0), (8.0, 0.001), (10.0, 9.0), (40.0, 20.0), (40.0, 39.0)]
+BUDGETS = [
+    (0.001, 0.0005),
+    (0.5, 0.1),
+    (1.0, 0.999),
+    (2.0, 1.0),
+    (8.0, 0.001),
+    (10.0, 9.0),
+    (40.0, 20.0),
+    (40.0, 39.0),
+]
 
 
 @pytest.mark.parametrize("k", [2, 3, 100, 10**6])
@@ -175,13 +234,16 @@ def test_second_rounds_are_solved_exactly(cls: Any, k: int, budgets: tuple[float
         assert largest == pytest.approx(log(limit), rel=1e-9)
         assert eps_1 > largest
         protocol = cls(k, eps_perm, largest)
-        with pytest.raises(ValueError, match=f"eps_1={nextafter(largest, inf)!r} has no second round"):
+        with pytest.raises(
+            ValueError, match=f"eps_1={nextafter(largest, inf)!r} has no second round"
+        ):
             cls(k, eps_perm, nextafter(largest, inf))
         eps_1 = largest
     assert protocol.privacy.ratio <= exact.exp(Fraction(eps_1))[0]
     assert protocol.privacy.ratio_lifetime <= exact.exp(Fraction(eps_perm))[0]
     for loss, asked in ((protocol.privacy.report, eps_1), (protocol.privacy.lifetime, eps_perm)):
-        granular = k * exp(asked) + k * (exp(asked) + k) / (exp(asked) - 1)  # probabilities are multiples of 2⁻⁶⁴
+        # Probabilities are multiples of 2⁻⁶⁴
+        granular = k * exp(asked) + k * (exp(asked) + k) / (exp(asked) - 1)
         assert loss == pytest.approx(asked, rel=1e-9 + granular * 2.0**-62)
 
 
@@ -193,7 +255,9 @@ def test_one_report_is_that_of_the_one_shot_protocol(k: int, budgets: tuple[floa
         found, expected = chain(k, eps_perm, eps_1).channel, once(k, eps_1).channel
         for name in ("p", "q", "own_other", "others"):
             assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-12)
-        assert chain(k, eps_perm, eps_1).variance(1000, 0.3) == pytest.approx(once(k, eps_1).variance(1000, 0.3), rel=1e-12)
+        assert chain(k, eps_perm, eps_1).variance(1000, 0.3) == pytest.approx(
+            once(k, eps_1).variance(1000, 0.3), rel=1e-12
+        )
 
 
 def test_the_published_second_round_of_lgrr_is_far_from_its_budget() -> None:
@@ -205,7 +269,9 @@ def test_the_published_second_round_of_lgrr_is_far_from_its_budget() -> None:
 @pytest.mark.parametrize("cls", [*CHAINS, best])
 @pytest.mark.parametrize("budgets", [(1.0, 1.0), (1.0, 2.0), (90.0, 89.5), (1000.0, 200.0)])
 def test_pairs_without_a_second_round(cls: Any, budgets: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match=r"eps_1=.* has no second round: the permanent round leaves at most eps_1=") as refused:
+    with pytest.raises(
+        ValueError, match=r"eps_1=.* has no second round: the permanent round leaves at most eps_1="
+    ) as refused:
         cls(5, *budgets)
     largest = float(str(refused.value).rpartition("=")[2])
     assert cls(5, budgets[0], largest).privacy.report <= largest < budgets[0]
@@ -227,7 +293,9 @@ def test_budgets_that_cannot_be_realised(cls: Any) -> None:
 def test_best_over_time() -> None:
     assert best(3, 2.0, 1.0) == LGRR(3, 2.0, 1.0)
     assert best(100, 2.0, 1.0) == LOSUE(100, 2.0, 1.0)
-    assert best(100, 2.0, 1.9, of=(LOUE, LSUE)) == LSUE(100, 2.0, 1.9), "what cannot be realised is left out"
+    assert best(100, 2.0, 1.9, of=(LOUE, LSUE)) == LSUE(100, 2.0, 1.9), (
+        "what cannot be realised is left out"
+    )
     with pytest.raises(TypeError, match="one budget"):
         best(5, 1.0, 0.5, 0.1)
 
@@ -239,7 +307,9 @@ def test_buckets_are_integer_arithmetic() -> None:
     for k in range(2, 120):
         for b in range(2, k + 1):
             sizes: Any = SimpleNamespace(k=k, b=b)
-            assert DBitFlipPM.cell_of(sizes, np.arange(k)).tolist() == [v * b // k for v in range(k)]
+            assert DBitFlipPM.cell_of(sizes, np.arange(k)).tolist() == [
+                v * b // k for v in range(k)
+            ]
     huge = DBitFlipPM(2**32 - 5, 1.0, b=2**31)
     assert huge.cell_of(np.array([2**32 - 6])).tolist() == [(2**32 - 6) * 2**31 // (2**32 - 5)]
 
@@ -247,7 +317,13 @@ def test_buckets_are_integer_arithmetic() -> None:
 def test_dbitflip_parameters() -> None:
     assert DBitFlipPM(9, 1.0) == DBitFlipPM(9, 1.0, 9, 9)
     assert DBitFlipPM(9, 1.0, 4) == DBitFlipPM(9, 1.0, b=4, d_bits=4)
-    for b, d_bits, wrong in ((10, 1, "b must"), (1, 1, "b must"), (4, 5, "d_bits must"), (4, 0, "d_bits must"), (4.0, 1, "b must")):
+    for b, d_bits, wrong in (
+        (10, 1, "b must"),
+        (1, 1, "b must"),
+        (4, 5, "d_bits must"),
+        (4, 0, "d_bits must"),
+        (4.0, 1, "b must"),
+    ):
         with pytest.raises((ValueError, TypeError), match=wrong):
             DBitFlipPM(9, 1.0, b, d_bits)
     assert DBitFlipPM(9, 1.0, d_bits=1).privacy.lifetime == pytest.approx(0.5)
@@ -259,7 +335,9 @@ def test_dbitflip_parameters() -> None:
 def test_impossible_tallies_of_buckets() -> None:
     protocol = DBitFlipPM(10, 2.0, b=6, d_bits=2)
     assert Tally(protocol, [1] * 6, [2] * 6, users=6).users == 6
-    assert Tally(protocol, [1] * 6, [2] * 6, users=9).users == 9, "some of the users answer, as under SMP"
+    assert Tally(protocol, [1] * 6, [2] * 6, users=9).users == 9, (
+        "some of the users answer, as under SMP"
+    )
     for counts, n, users, wrong in (
         ([1] * 6, [2] * 6, 5, "more than users=5, but 6"),
         ([3] * 6, [2] * 6, 6, r"counts\[0\] = 3 is outside \[0, n=2\]"),
@@ -280,7 +358,9 @@ def test_a_bucket_nobody_holds() -> None:
     assert estimate.norm().frequencies.sum() == pytest.approx(1)
     with pytest.raises(ValueError, match="not every report speaks of all"):
         estimate.group([0, 1])
-    assert len(DBitFlipPM(50, 2.0).estimate(DBitFlipPM(50, 2.0).randomize([3], 1)).group([0, 1])) == 1
+    assert (
+        len(DBitFlipPM(50, 2.0).estimate(DBitFlipPM(50, 2.0).randomize([3], 1)).group([0, 1])) == 1
+    )
 
 
 # Several attributes
@@ -289,9 +369,19 @@ def test_a_bucket_nobody_holds() -> None:
 def test_privacy_of_solutions_over_time() -> None:
     split, sampled = SPL(LGRR, [3, 4, 5], 6.0, 3.0), SMP(LGRR, [3, 4, 5], 6.0, 3.0)
     assert split.protocols == tuple(LGRR(k, 2.0, 1.0) for k in (3, 4, 5))
-    found = (split.privacy.report, split.privacy.lifetime, split.privacy.report_attribute, split.privacy.lifetime_attribute)
+    found = (
+        split.privacy.report,
+        split.privacy.lifetime,
+        split.privacy.report_attribute,
+        split.privacy.lifetime_attribute,
+    )
     assert found == pytest.approx((3.0, 6.0, 1.0, 2.0))
-    found = (sampled.privacy.report, sampled.privacy.lifetime, sampled.privacy.report_attribute, sampled.privacy.lifetime_attribute)
+    found = (
+        sampled.privacy.report,
+        sampled.privacy.lifetime,
+        sampled.privacy.report_attribute,
+        sampled.privacy.lifetime_attribute,
+    )
     assert found == pytest.approx((3.0, 6.0, 3.0, 6.0))
     assert SPL.of([LGRR(3, 2.0, 1.0), GRR(3, 1.0)]).privacy.lifetime == inf
     buckets = SMP(DBitFlipPM, [9, 9], 2.0, b=[9, 3], d_bits=1)
@@ -321,7 +411,9 @@ def test_budgets_of_solutions_by_name() -> None:
             with pytest.raises(TypeError, match="budget"):
                 solution(factory, [3, 4], **names)
     for factory, budgets in ((DBitFlipPM, (2.0, 1.0)), (LGRR, (1.0,)), (GRR, (2.0, 1.0))):
-        with pytest.raises(TypeError, match=f"{factory.__name__} takes the budgets? .*, not {len(budgets)}"):
+        with pytest.raises(
+            TypeError, match=f"{factory.__name__} takes the budgets? .*, not {len(budgets)}"
+        ):
             SMP(factory, [3, 4], *budgets)
     with pytest.raises(TypeError, match="DBitFlipPM takes the budget eps_perm, not 2"):
         best(5, 2.0, 1.0, of=[LGRR, DBitFlipPM])
@@ -334,9 +426,13 @@ def group_counts(protocol: Any, reports: Any, groups: int) -> np.ndarray:
     return np.stack([protocol._count(part) for part in np.split(reports, groups)])
 
 
-@pytest.mark.parametrize("protocol", [LGRR(4, 2.0, 1.0), LOSUE(4, 2.0, 1.0), LOLH(5, 3.0, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [LGRR(4, 2.0, 1.0), LOSUE(4, 2.0, 1.0), LOLH(5, 3.0, 1.0)], ids=repr
+)
 def test_rounds_of_the_same_users(protocol: Any) -> None:
-    """20 rounds: the standard error that is printed is that of 8000 groups of users, within 2 % (a deviation of 0.4 %)."""
+    """20 rounds: the standard error that is printed is that of 8000 groups of users, within 2 % (a
+    deviation of 0.4 %).
+    """
     groups, users, rounds = 8000, 120, 20
     values = np.tile(np.repeat([0, 1], (30, 90)), groups)
     panel, tallies = Panel(protocol, groups * users, 5), []
@@ -362,7 +458,10 @@ def test_rounds_of_the_same_users(protocol: Any) -> None:
 
 def test_intervals_of_combined_rounds_cover() -> None:
     protocol, groups, users, level = LGRR(4, 2.0, 1.0), 600, 400, 0.95
-    panel, values = Panel(protocol, groups * users, 6), np.tile(np.repeat([0, 1], (100, 300)), groups)
+    panel, values = (
+        Panel(protocol, groups * users, 6),
+        np.tile(np.repeat([0, 1], (100, 300)), groups),
+    )
     rounds = [panel.report(values).reshape(groups, users) for _ in range(8)]
     covered = [
         (low <= truth) & (truth <= high)
@@ -370,15 +469,23 @@ def test_intervals_of_combined_rounds_cover() -> None:
         for low, high in [over_rounds([protocol.tally(r[g]) for r in rounds]).interval(level).T]
         for truth in [np.array([0.25, 0.75, 0, 0])]
     ]
-    assert np.mean(covered, axis=0) == pytest.approx(level, abs=4.5 * (level * (1 - level) / groups) ** 0.5 + 0.01)
+    assert np.mean(covered, axis=0) == pytest.approx(
+        level, abs=4.5 * (level * (1 - level) / groups) ** 0.5 + 0.01
+    )
 
 
 @pytest.mark.parametrize("protocol", [LOSUE(4, 7.0, 6.0), DBitFlipPM(4, 8.0)], ids=repr)
 def test_intervals_where_few_permanent_answers_are_rare(protocol: Any) -> None:
-    """Many rounds of few users do not make a normal law: 30 rounds of 200 users, of whom hardly one has a wrong bit for ever."""
+    """Many rounds of few users do not make a normal law.
+
+    30 rounds of 200 users, of whom hardly one has a wrong bit for ever.
+    """
     groups, users = 400, 200
     panel, values = Panel(protocol, groups * users, 7), np.tile(np.repeat([0, 1], (195, 5)), groups)
-    rounds = [panel.report(values).reshape(groups, users, *np.empty(0, protocol.report_dtype).shape[1:]) for _ in range(30)]
+    rounds = [
+        panel.report(values).reshape(groups, users, *np.empty(0, protocol.report_dtype).shape[1:])
+        for _ in range(30)
+    ]
     truth = np.array([0.975, 0.025, 0, 0])
     covered = []
     for g in range(groups):
@@ -388,11 +495,16 @@ def test_intervals_where_few_permanent_answers_are_rare(protocol: Any) -> None:
 
 
 def test_what_lasts_of_other_subjects() -> None:
-    """Rounds of one-shot protocols are independent; of dBitFlipPM they are all the same; attributes keep their users."""
+    """Rounds of one-shot protocols are independent; of dBitFlipPM they are all the same.
+
+    Attributes keep their users.
+    """
     once = GRR(3, 1.0)
     panel = Panel(once, 1000, 1)
     tallies = [panel.tally(np.arange(1000) % 3) for _ in range(10)]
-    assert over_rounds(tallies).std == pytest.approx(once.variance(10_000, over_rounds(tallies).frequencies) ** 0.5, rel=0.02)
+    assert over_rounds(tallies).std == pytest.approx(
+        once.variance(10_000, over_rounds(tallies).frequencies) ** 0.5, rel=0.02
+    )
     bits = DBitFlipPM(12, 2.0, d_bits=4)
     panel = Panel(bits, 1000, 1)
     tallies = [panel.tally(np.arange(1000) % 3) for _ in range(3)]
@@ -400,7 +512,9 @@ def test_what_lasts_of_other_subjects() -> None:
     assert over_rounds(tallies).std == pytest.approx(bits.estimate(tallies[0]).std)
     sampled = SMP([LGRR, LOSUE], [3, 5], 2.0, 1.0)
     panel = Panel(sampled, 5000, 1)
-    tallies = [panel.tally(np.stack([np.arange(5000) % 3, np.arange(5000) % 5], axis=1)) for _ in range(6)]
+    tallies = [
+        panel.tally(np.stack([np.arange(5000) % 3, np.arange(5000) % 5], axis=1)) for _ in range(6)
+    ]
     found = over_rounds(tallies)
     assert [len(each) for each in found] == [3, 5]
     for each, first in zip(found, sampled.estimate(tallies[0]), strict=True):
@@ -410,9 +524,9 @@ def test_what_lasts_of_other_subjects() -> None:
     panel = Panel(hidden, 1000, 1)
     assert len(over_rounds([panel.tally(np.zeros((1000, 2), int)) for _ in range(2)])) == 2
     noise = SHE(3, 1.0)
-    assert over_rounds([noise.tally(noise.randomize([0, 1, 2] * 50, i)) for i in range(4)]).std[0] == pytest.approx(
-        noise.variance(600) ** 0.5, rel=0.05
-    )
+    assert over_rounds([noise.tally(noise.randomize([0, 1, 2] * 50, i)) for i in range(4)]).std[
+        0
+    ] == pytest.approx(noise.variance(600) ** 0.5, rel=0.05)
 
 
 def test_rounds_that_do_not_go_together() -> None:
@@ -425,7 +539,9 @@ def test_rounds_that_do_not_go_together() -> None:
         over_rounds([tally, LGRR(5, 2.0, 1.0).tally([0, 1, 2])])
     sampled = SMP(LGRR, [3, 4], 2.0, 1.0)
     others = [Panel(sampled, 500, seed).tally(np.zeros((500, 2), int)) for seed in (1, 2)]
-    with pytest.raises(ValueError, match=r"tallies\[1\] is not of the same users: users=500 and n="):
+    with pytest.raises(
+        ValueError, match=r"tallies\[1\] is not of the same users: users=500 and n="
+    ):
         over_rounds(others)
     many = Tally(protocol, [2**60] * 4, 2**62)
     with pytest.raises(ValueError, match="100 rounds add up to more than"):
@@ -454,7 +570,9 @@ def test_panel_input() -> None:
     for rounds in (5, "ab", None, {0: [0] * 5}, np.array(3)):
         with pytest.raises(TypeError, match="rounds"):
             panel.run(rounds)
-    with pytest.raises(ValueError, match="values must be those of all n=1099511627776 users, not of 2"):
+    with pytest.raises(
+        ValueError, match="values must be those of all n=1099511627776 users, not of 2"
+    ):
         Panel(protocol, 2**40).report([0, 1])
     assert panel._fresh[0].position == 0, "what is refused draws nothing"
     assert panel.report([1, 2], users=[4, 0]).shape == (2,)
@@ -478,18 +596,31 @@ def test_run_gives_an_estimate_a_round() -> None:
 
 
 def test_panels_share_nothing() -> None:
-    """Two panels of one stream, and a panel and randomize, have noise of their own; the same seed repeats a panel."""
+    """Two panels of one stream, and a panel and randomize, have noise of their own.
+
+    The same seed repeats a panel.
+    """
     protocol, values = LGRR(1000, 1.0, 0.5), np.zeros(1000, np.int64)
     stream = Stream(1)
     one, two = Panel(protocol, 1000, stream), Panel(protocol, 1000, stream)
-    drawn = [one.report(values), two.report(values), protocol.randomize(values, stream), protocol.randomize(values, 1), one.report(values)]
+    drawn = [
+        one.report(values),
+        two.report(values),
+        protocol.randomize(values, stream),
+        protocol.randomize(values, 1),
+        one.report(values),
+    ]
     agree = np.array([[np.mean(a == b) for b in drawn] for a in drawn])
     others = ~np.eye(5, dtype=bool)
     others[0, 4] = others[4, 0] = False  # two rounds of one panel
     assert (agree[others] < 0.02).all()
     assert agree[0, 4] > 0.1
-    assert np.array_equal(Panel(protocol, 1000, 1).report(values), Panel(protocol, 1000, Stream(1)).report(values))
-    assert not np.array_equal(Panel(protocol, 1000).report(values), Panel(protocol, 1000).report(values))
+    assert np.array_equal(
+        Panel(protocol, 1000, 1).report(values), Panel(protocol, 1000, Stream(1)).report(values)
+    )
+    assert not np.array_equal(
+        Panel(protocol, 1000).report(values), Panel(protocol, 1000).report(values)
+    )
 
 
 def test_copies_of_a_panel_remember_and_draw_anew() -> None:
@@ -505,7 +636,9 @@ def test_copies_of_a_panel_remember_and_draw_anew() -> None:
         os.write(writing, panel.report(values).tobytes())
         os._exit(0)
     os.wait()
-    assert os.read(reading, 10**6) != panel.report(values).tobytes(), "a forked panel draws its second round anew"
+    assert os.read(reading, 10**6) != panel.report(values).tobytes(), (
+        "a forked panel draws its second round anew"
+    )
 
 
 MEMORY = """
@@ -523,7 +656,10 @@ print(*peaks)
 
 
 def test_rounds_of_a_million_users_need_no_memory() -> None:
-    """Two protocols, six rounds each, k = 100: within 2 GiB, and from the second round on nothing is added."""
+    """Two protocols, six rounds each, k = 100.
+
+    Within 2 GiB, and from the second round on nothing is added.
+    """
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     peaks = [int(peak) for peak in run.stdout.split()]
     assert peaks[-1] < 2 * 2**20

@@ -1,4 +1,7 @@
-"""What people see: labels, text, HTML, tables, pictures; groups, differences, all intervals together."""
+"""What people see: labels, text, HTML, tables, pictures.
+
+Groups, differences, all intervals together.
+"""
 
 import subprocess
 import sys
@@ -7,12 +10,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import GRR, LOSUE, OLH, OUE, SMP, SS, DBitFlipPM, Estimate, Estimates, Panel, Rounds, Survey
+from multi_freq_ldpy import (
+    GRR,
+    LOSUE,
+    OLH,
+    OUE,
+    SMP,
+    SS,
+    DBitFlipPM,
+    Estimate,
+    Estimates,
+    Panel,
+    Rounds,
+    Survey,
+)
 
 
 def made(n: int = 4000, **options: Any) -> Estimate:
     protocol = OUE(3, epsilon=2.0)
-    return protocol.estimate(protocol.randomize(np.arange(n) % 3, rng=1)).labelled(["<b>", "no", "a & b"], **options)
+    return protocol.estimate(protocol.randomize(np.arange(n) % 3, rng=1)).labelled(
+        ["<b>", "no", "a & b"], **options
+    )
 
 
 def test_text() -> None:
@@ -31,12 +49,19 @@ def test_text() -> None:
 
 def test_html_escapes_labels() -> None:
     page = made(name="<script>")._repr_html_()
-    assert "<script>" not in page and "&lt;script&gt;" in page and "&lt;b&gt;" in page and "a &amp; b" in page
+    assert (
+        "<script>" not in page
+        and "&lt;script&gt;" in page
+        and "&lt;b&gt;" in page
+        and "a &amp; b" in page
+    )
     assert page.count("<tr>") == 4 and "95 % interval" in page
     assert "95 % interval" not in made().norm()._repr_html_()
     assert "nan" in GRR(3, 1.0).estimate([])._repr_html_()
     rounds = Rounds([made(), made(name="last")])
-    assert repr(rounds).startswith("2 rounds, the last:\nEstimate of last from") and "0 rounds" in repr(Rounds())
+    assert repr(rounds).startswith(
+        "2 rounds, the last:\nEstimate of last from"
+    ) and "0 rounds" in repr(Rounds())
     assert rounds._repr_html_().count("<table>") == 1 and "0 rounds" in Rounds()._repr_html_()
 
 
@@ -45,15 +70,28 @@ def test_frames(kind: str) -> None:
     estimate = made()
     frame = estimate.to_frame(kind)
     assert type(frame).__module__.startswith(kind)
-    columns = {name: frame[name].to_numpy() for name in ("value", "frequency", "std", "low", "high")}
+    columns = {
+        name: frame[name].to_numpy() for name in ("value", "frequency", "std", "low", "high")
+    }
     assert list(columns["value"]) == ["<b>", "no", "a & b"]
-    assert np.array_equal(columns["frequency"], estimate.frequencies) and np.array_equal(columns["std"], estimate.std)
+    assert np.array_equal(columns["frequency"], estimate.frequencies) and np.array_equal(
+        columns["std"], estimate.std
+    )
     assert np.array_equal(np.column_stack([columns["low"], columns["high"]]), estimate.interval())
     assert len(estimate.norm().to_frame(kind)) == 3
     several = Estimates([estimate, made().labelled([1, 2, 3], "b")]).to_frame(kind)
-    assert list(several["value"].to_numpy()) == ["<b>", "no", "a & b", "1", "2", "3"], "labels of several types become text"
+    assert list(several["value"].to_numpy()) == [
+        "<b>",
+        "no",
+        "a & b",
+        "1",
+        "2",
+        "3",
+    ], "labels of several types become text"
     assert list(several["attribute"].to_numpy()) == ["0"] * 3 + ["b"] * 3
-    assert len(Estimates([estimate.norm(), estimate]).to_frame(kind)) == 6, "no error where there is none"
+    assert len(Estimates([estimate.norm(), estimate]).to_frame(kind)) == 6, (
+        "no error where there is none"
+    )
     assert list(made().labelled([1, 2.5, 3]).to_frame(kind)["value"].to_numpy()) == [1.0, 2.5, 3.0]
 
 
@@ -66,14 +104,18 @@ for name in ("narwhals", "pandas", "polars", "pyarrow", "matplotlib"):
 import multi_freq_ldpy as m
 survey = m.Survey({"a": ["x", "y"]}, epsilon=1.0)
 estimates = survey.estimate(survey.randomize({"a": ["x", "y"] * 50}))
-print(estimates.to_frame("dict")["value"], len(repr(estimates)) > 10, len(estimates._repr_html_()) > 10)
-for call in (estimates.plot, lambda: estimates.to_frame("pandas"), m.compare([m.GRR], [0, 1, 2], [1.0], 1).plot):
+written = repr(estimates), estimates._repr_html_()
+print(estimates.to_frame("dict")["value"], *(len(each) > 10 for each in written))
+found = m.compare([m.GRR], [0, 1, 2], [1.0], 1)
+for call in (estimates.plot, lambda: estimates.to_frame("pandas"), found.plot):
     try:
         call()
     except ImportError as error:
         print(error)
 """
-    lines = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
     assert lines[0] == "['x', 'y'] True True"
     assert len(lines) == 4 and all("pip install 'multi-freq-ldpy[" in line for line in lines[1:])
 
@@ -82,7 +124,11 @@ def test_labels_must_fit() -> None:
     for wrong in (["a", "b"], ["a", "a", "b"]):
         with pytest.raises(ValueError, match="labels must be 3"):
             made().labelled(wrong)
-    for call in (lambda: made().group(["no", "perhaps"]), lambda: made().difference("perhaps", "no"), lambda: made().group("no")):
+    for call in (
+        lambda: made().group(["no", "perhaps"]),
+        lambda: made().difference("perhaps", "no"),
+        lambda: made().group("no"),
+    ):
         with pytest.raises(ValueError, match="among the labels|list of labels"):
             call()
     estimates = Survey({"a": ["x", "y"]}, epsilon=1.0).estimate({"report": []})
@@ -94,21 +140,38 @@ def test_labels_must_fit() -> None:
 def test_groups_by_label() -> None:
     estimate = made()
     group = estimate.group(["<b>", "no"], label="either")
-    assert group.labels == ("either",) and group.frequencies[0] == pytest.approx(estimate.frequencies[:2].sum())
-    assert estimate.group(["no"]).labels == ("no",) and estimate.group(["no"]).std == pytest.approx(estimate.std[1:2])
+    assert group.labels == ("either",) and group.frequencies[0] == pytest.approx(
+        estimate.frequencies[:2].sum()
+    )
+    assert estimate.group(["no"]).labels == ("no",) and estimate.group(["no"]).std == pytest.approx(
+        estimate.std[1:2]
+    )
 
 
-@pytest.mark.parametrize("protocol", [GRR(5, 1.0), OUE(5, 1.0), SS(8, 1.0), LOSUE(5, 3.0, 1.0), SMP(GRR, [5, 3], 2.0)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol",
+    [GRR(5, 1.0), OUE(5, 1.0), SS(8, 1.0), LOSUE(5, 3.0, 1.0), SMP(GRR, [5, 3], 2.0)],
+    ids=repr,
+)
 def test_differences_have_the_right_error(protocol: Any) -> None:
-    """The stated error is the spread over 2500 repetitions to within 7 % (five deviations), and the mean is right."""
+    """The stated error is the spread over 2500 repetitions to within 7 % (five deviations), and the
+    mean is right.
+    """
     n, times = 3000, 2500
-    held = [np.array([1500, 600, 500, 300, 100, 0, 0, 0][: each.k]) for each in getattr(protocol, "protocols", [protocol])]
+    held = [
+        np.array([1500, 600, 500, 300, 100, 0, 0, 0][: each.k])
+        for each in getattr(protocol, "protocols", [protocol])
+    ]
     held = [each + (n - each.sum()) * (np.arange(len(each)) == 0) for each in held]
     true = (held[0][0] + held[0][1] - held[0][2]) / n
     generator, found, stated = np.random.default_rng(1), [], []
     for _ in range(times):
-        estimate = protocol.estimate(protocol.simulate(held if len(held) > 1 else held[0], generator))
-        difference = (estimate[0] if isinstance(estimate, Estimates) else estimate).difference([0, 1], 2)
+        estimate = protocol.estimate(
+            protocol.simulate(held if len(held) > 1 else held[0], generator)
+        )
+        difference = (estimate[0] if isinstance(estimate, Estimates) else estimate).difference(
+            [0, 1], 2
+        )
         found.append(difference.value)
         stated.append(difference.std)
     assert np.std(found) == pytest.approx(np.mean(stated), rel=0.07)
@@ -119,12 +182,22 @@ def test_differences_have_the_right_error(protocol: Any) -> None:
 
 @pytest.mark.parametrize("protocol", [GRR(5, 2.0), SMP(GRR, [5, 3], 4.0)], ids=repr)
 def test_differences_in_the_population(protocol: Any) -> None:
-    """With users drawn anew each time, the spread over 2500 repetitions is std_population to within 7 %, and more than std."""
-    shares, n, generator, found, stated = np.array([0.5, 0.2, 0.15, 0.1, 0.05]), 2000, np.random.default_rng(3), [], []
+    """With users drawn anew each time, the spread over 2500 repetitions is std_population to within
+    7 %, and more than std.
+    """
+    shares, n, generator, found, stated = (
+        np.array([0.5, 0.2, 0.15, 0.1, 0.05]),
+        2000,
+        np.random.default_rng(3),
+        [],
+        [],
+    )
     for _ in range(2500):
         held = generator.multinomial(n, shares)
         several = isinstance(protocol, SMP)
-        estimate = protocol.estimate(protocol.simulate([held, [n, 0, 0]] if several else held, generator))
+        estimate = protocol.estimate(
+            protocol.simulate([held, [n, 0, 0]] if several else held, generator)
+        )
         difference = (estimate[0] if several else estimate).difference([0, 1], 2)
         found.append(difference.value)
         stated.append((difference.std, difference.std_population))
@@ -149,7 +222,10 @@ def test_differences_refuse() -> None:
 
 
 def test_all_intervals_together() -> None:
-    """Simultaneous intervals of ten values all cover in 95 % of 600 repetitions or more; single ones do not."""
+    """Simultaneous intervals of ten values all cover in 95 % of 600 repetitions or more.
+
+    Single ones do not.
+    """
     protocol, held, generator = OUE(10, 1.0), np.arange(10) * 100, np.random.default_rng(2)
     true, together, single = held / held.sum(), 0, 0
     for _ in range(600):
@@ -157,7 +233,10 @@ def test_all_intervals_together() -> None:
         for simultaneous in (True, False):
             low, high = estimate.interval(simultaneous=simultaneous).T
             covered = bool(((low <= true) & (true <= high)).all())
-            together, single = together + (covered and simultaneous), single + (covered and not simultaneous)
+            together, single = (
+                together + (covered and simultaneous),
+                single + (covered and not simultaneous),
+            )
     assert 0.92 < together / 600 < 0.985
     assert single / 600 < 0.75
 
@@ -189,7 +268,9 @@ def test_plots_show_what_they_are_given() -> None:
     assert [bar.get_height() for bar in ax.patches] == pytest.approx(100 * estimate.frequencies)
     assert [text.get_text() for text in ax.get_xticklabels()] == ["<b>", "no", "a & b"]
     assert ax.lines[-2].get_ydata() == pytest.approx([50, 25, 25]) or any(
-        np.allclose(line.get_ydata(), [50, 25, 25]) for line in ax.lines if len(line.get_ydata()) == 3
+        np.allclose(line.get_ydata(), [50, 25, 25])
+        for line in ax.lines
+        if len(line.get_ydata()) == 3
     )
     assert estimate.plot(truth=[2, 1, 1]) is not None, "counts will do"
     assert len(estimate.norm().plot().patches) == 3
@@ -198,7 +279,9 @@ def test_plots_show_what_they_are_given() -> None:
         estimate.plot(truth=[0.5, 0.5])
     plt.close("all")
     several = SMP(GRR, [2, 3, 4, 5], 1.0)
-    figure = several.estimate(several.randomize(np.zeros((50, 4), int))).plot(truth=[[1, 0], [1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0, 0]])
+    figure = several.estimate(several.randomize(np.zeros((50, 4), int))).plot(
+        truth=[[1, 0], [1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0, 0]]
+    )
     assert sum(axes.get_visible() for axes in figure.axes) == 4
     rounds = Panel(LOSUE(12, 3.0, 1.0), 300, 1).run([np.arange(300) % 12] * 4)
     drawn = rounds.plot(truth=np.full((4, 12), 1 / 12)).axes[0]
@@ -216,14 +299,30 @@ def test_plots_show_what_they_are_given() -> None:
     with pytest.raises(ValueError, match="among the labels"):
         estimate.plot(truth={"perhaps": 1.0})
     odd = made().labelled(["$10k to $20k", "_hidden", "x" * 60])
-    assert [text.get_text() for text in odd.plot().get_xticklabels()] == [r"\$10k to \$20k", "\u200b_hidden", "x" * 23 + "…"]
-    assert len(Estimates([estimate.group(["no"]), estimate.norm(), estimate]).plot().legends[0].get_texts()) == 2
+    assert [text.get_text() for text in odd.plot().get_xticklabels()] == [
+        r"\$10k to \$20k",
+        "\u200b_hidden",
+        "x" * 23 + "…",
+    ]
+    assert (
+        len(
+            Estimates([estimate.group(["no"]), estimate.norm(), estimate])
+            .plot()
+            .legends[0]
+            .get_texts()
+        )
+        == 2
+    )
     assert (
         len(rounds[1:].plot().axes) == 1
         and len(rounds[:1].plot().axes) == 1
         and len(Rounds([each.norm() for each in rounds]).plot().axes) == 1
     )
-    labelled = Survey({"a": ["_x", "y"], "b": [1, 2]}, eps_perm=3.0, eps_1=1.0).panel(50, 1).run([{"a": ["y"] * 50, "b": [1] * 50}] * 2)
+    labelled = (
+        Survey({"a": ["_x", "y"], "b": [1, 2]}, eps_perm=3.0, eps_1=1.0)
+        .panel(50, 1)
+        .run([{"a": ["y"] * 50, "b": [1] * 50}] * 2)
+    )
     legend = labelled.plot(values={"a": ["_x"]}).axes[0].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
     for values in (["zzz"], {"c": [1]}):

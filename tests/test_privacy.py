@@ -6,18 +6,22 @@ from math import comb, exp, log
 
 import numpy as np
 import pytest
-from cases import ONE_SHOT
 
 from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, best
 from multi_freq_ldpy.protocol import OneShot
-from multi_freq_ldpy.protocols.hashing import colliding, next_prime
+from multi_freq_ldpy.protocols.hashing import collision_probability, next_prime
+
+from .cases import ONE_SHOT
 
 LISTED = [cls for cls in ONE_SHOT if cls is not SHE]
 TIGHT = (GRR, SUE, OUE, BLH, OLH, SS)
 
 
 def e_to(epsilon: float) -> Fraction:
-    """Return a rational number just below e^ε, from Taylor's series: independent of the package's own arithmetic."""
+    """Return a rational number just below e^ε, from Taylor's series.
+
+    Independent of the package's own arithmetic.
+    """
     x, term, total = Fraction(epsilon), Fraction(1), Fraction(0)
     for i in range(1, 120):
         total += term
@@ -34,7 +38,11 @@ def test_exact_loss(cls: type[OneShot], k: int, epsilon: float) -> None:
     ratio = max(a[report] / b[report] for a in laws for b in laws for report in a)
     assert ratio <= e_to(epsilon), "compared without floating point"
     assert ratio == protocol.privacy.ratio
-    nearest = float(Context(prec=60).ln(Context(prec=60).divide(Decimal(ratio.numerator), Decimal(ratio.denominator))))
+    nearest = float(
+        Context(prec=60).ln(
+            Context(prec=60).divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+        )
+    )
     assert protocol.privacy.report == nearest <= epsilon
     assert protocol.privacy.report_attribute == protocol.privacy.report
     assert protocol.privacy.lifetime == protocol.privacy.lifetime_attribute == float("inf")
@@ -60,7 +68,8 @@ def test_summed_histogram_on_exponents(epsilon: float) -> None:
     loss = Fraction(2 * protocol.weight, 2**32)
     assert loss <= Fraction(epsilon) < loss + Fraction(1, 2**31)
     assert Fraction(protocol.privacy.report) == loss
-    # Between two values two entries of the mean differ by one: the loss of each is at most s, whatever the report
+    # Between two values two entries of the mean differ by one: the loss of each is at most s,
+    # whatever the report
     assert max(protocol.log_law(y - 1) - protocol.log_law(y) for y in range(-50, 50)) == loss / 2
 
 
@@ -72,7 +81,9 @@ def test_realised_loss_of_thresholding_is_below_what_was_asked() -> None:
 @pytest.mark.parametrize("k", [2, 3, 5, 10, 30, 101, 1000])
 def test_subset_selection_attains_the_limit(k: int, epsilon: float) -> None:
     e = exp(epsilon)
-    limit = min((k - 1) ** 2 * (w * e + k - w) ** 2 / (k * w * (k - w) * (e - 1) ** 2) for w in range(1, k))
+    limit = min(
+        (k - 1) ** 2 * (w * e + k - w) ** 2 / (k * w * (k - w) * (e - 1) ** 2) for w in range(1, k)
+    )
     n = 1000
     total = k * n * SS(k, epsilon).variance(n, 1 / k) + 1 - 1 / k
     assert total == pytest.approx(limit, rel=1e-9)
@@ -86,7 +97,7 @@ def test_best_hash_range(k: int, epsilon: float) -> None:
     protocol, e = OLH(k, epsilon), exp(epsilon)
 
     def variance(g: int) -> float:
-        pair = float(colliding(protocol.prime, g))
+        pair = float(collision_probability(protocol.prime, g))
         p, q = e / (e + g - 1), (1 + pair * (e - 1)) / (e + g - 1)
         return q * (1 - q) / (p - q) ** 2
 
@@ -95,7 +106,8 @@ def test_best_hash_range(k: int, epsilon: float) -> None:
 
 
 def test_hashing_examples() -> None:
-    assert OLH(10**6, 13.0).g == pytest.approx(exp(13.0), rel=0.4)  # found at once, not by trying a million
+    # Found at once, not by trying a million
+    assert OLH(10**6, 13.0).g == pytest.approx(exp(13.0), rel=0.4)
     assert OLH(2**32 - 5, 20.0).g > 10**8
     assert next_prime(10**6) == 1000003
     assert [next_prime(k) for k in (2, 3, 4, 90, 2**32 - 5)] == [2, 3, 5, 97, 2**32 - 5]
@@ -134,13 +146,19 @@ def test_primes_are_primes(n: int) -> None:
     assert next_prime(n) == n
 
 
-@pytest.mark.parametrize(("k", "g"), [(2, 2), (3, 2), (5, 2), (5, 4), (6, 3), (7, 7), (11, 4), (13, 5)])
+@pytest.mark.parametrize(
+    ("k", "g"), [(2, 2), (3, 2), (5, 2), (5, 4), (6, 3), (7, 7), (11, 4), (13, 5)]
+)
 def test_collision_probability_by_counting(k: int, g: int) -> None:
     prime = next_prime(k)
-    residues = [[(a * x + s) % prime for x in range(prime)] for a in range(1, prime) for s in range(prime)]
+    residues = [
+        [(a * x + s) % prime for x in range(prime)] for a in range(1, prime) for s in range(prime)
+    ]
     buckets = np.array([[g * z // prime for z in row] for row in residues])
     for x in range(1, k):
-        assert Fraction(int((buckets[:, 0] == buckets[:, x]).sum()), len(buckets)) == colliding(prime, g)
+        assert Fraction(
+            int((buckets[:, 0] == buckets[:, x]).sum()), len(buckets)
+        ) == collision_probability(prime, g)
 
 
 def test_subset_size_is_the_best_integer() -> None:
@@ -151,13 +169,19 @@ def test_subset_size_is_the_best_integer() -> None:
             assert costs[SS(k, epsilon).omega] == min(costs.values())
 
 
-@pytest.mark.parametrize("protocol", [SS(6, 0.5), SS(7, 0.1), GRR(4, 1.0), OUE(4, 1.0), OLH(5, 0.5), BLH(7, 1.0)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol",
+    [SS(6, 0.5), SS(7, 0.1), GRR(4, 1.0), OUE(4, 1.0), OLH(5, 0.5), BLH(7, 1.0)],
+    ids=repr,
+)
 def test_pair_moments(protocol: OneShot) -> None:
     k = protocol.k
     own_other, others = [], []
     for v in range(k):
         law = protocol.law(v)
-        reports = protocol._as_reports(np.frombuffer(b"".join(law), protocol.report_dtype, count=len(law)))
+        reports = protocol._as_reports(
+            np.frombuffer(b"".join(law), protocol.report_dtype, count=len(law))
+        )
         contributed = protocol.contributions(reports).astype(np.int64)
         chances = np.array(list(law.values()), object)
         for u in range(k):
@@ -188,7 +212,15 @@ def test_best_chooses_least_variance() -> None:
 
 
 def test_laws_that_cannot_be_listed_say_so() -> None:
-    for protocol in (OUE(30, 1.0), OUE(10**6, 1.0), SS(10**5, 1.0), SS(100, 1.0), OLH(2000, 1.0), SHE(3, 1.0), GRR(2**21, 1.0)):
+    for protocol in (
+        OUE(30, 1.0),
+        OUE(10**6, 1.0),
+        SS(10**5, 1.0),
+        SS(100, 1.0),
+        OLH(2000, 1.0),
+        SHE(3, 1.0),
+        GRR(2**21, 1.0),
+    ):
         with pytest.raises(ValueError, match="law"):
             protocol.law(0)
     with pytest.raises(ValueError, match="value"):

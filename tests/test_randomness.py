@@ -1,4 +1,6 @@
-"""Randomness: the published vectors of ChaCha20, kernels against the reference, streams, threads and forks."""
+"""Randomness: the published vectors of ChaCha20, kernels against the reference, streams, threads
+and forks.
+"""
 
 import copy as copy_module
 import os
@@ -13,16 +15,31 @@ from typing import Any
 
 import numpy as np
 import pytest
-import reference
-from cases import CASES, ONE_SHOT, SOLUTIONS
 
-from multi_freq_ldpy import BLH, GRR, LGRR, LOLH, OLH, OUE, RSFD, SMP, SS, DBitFlipPM, Panel, Stream, wire
-from multi_freq_ldpy.checks.tools import sizes
+from multi_freq_ldpy import (
+    BLH,
+    GRR,
+    LGRR,
+    LOLH,
+    OLH,
+    OUE,
+    RSFD,
+    SMP,
+    SS,
+    DBitFlipPM,
+    Panel,
+    Stream,
+    wire,
+)
+from multi_freq_ldpy.checks.tools import sizes_of
+from multi_freq_ldpy.core.randomness import CONSECUTIVE, Source, as_generator, subkey
 from multi_freq_ldpy.kernels import bits, chacha, subsets, symbols
 from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
 from multi_freq_ldpy.protocol import Protocol
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
-from multi_freq_ldpy.randomness import CONSECUTIVE, Source, as_generator, subkey
+
+from . import reference
+from .cases import CASES, ONE_SHOT, SOLUTIONS
 
 # RFC 8439: section 2.3.2 and appendix A.1, as (key, counter, nonce, key stream)
 RFC = [
@@ -83,20 +100,34 @@ def test_chacha_every_lane_and_the_carry_of_the_counter() -> None:
     assert out.tobytes() == b"".join(blocks)
 
 
-# Domains so large that every other seed is rejected, and that most symbols need the low half of their word
+# Domains so large that every other seed is rejected, and that most symbols need the low half of
+# their word
 HUGE = [GRR(2**32 - 5, 25.0), OLH(3_100_000_000, 5.0), BLH(3_100_000_000, 1.0)]
-HUGE_MEMOIZED = [LGRR(2**32 - 5, 30.0, 25.0), LOLH(3_100_000_000, 8.0, 5.0), DBitFlipPM(2**32 - 5, 3.0, b=9, d_bits=4)]
+HUGE_MEMOIZED = [
+    LGRR(2**32 - 5, 30.0, 25.0),
+    LOLH(3_100_000_000, 8.0, 5.0),
+    DBitFlipPM(2**32 - 5, 3.0, b=9, d_bits=4),
+]
 
 
 # Numbers below 2³¹ + 1 are drawn from words of which every other is rejected
-REJECTED = [RSFD(GRR, [2**31 + 1, 3_100_000_000], 22.0), RSFD(OLH, [3_100_000_000] * 2, 20.0), SMP(GRR, [2] * 300, 1.0)]
+REJECTED = [
+    RSFD(GRR, [2**31 + 1, 3_100_000_000], 22.0),
+    RSFD(OLH, [3_100_000_000] * 2, 20.0),
+    SMP(GRR, [2] * 300, 1.0),
+]
 
 
 @pytest.mark.parametrize("protocol", CASES + HUGE + HUGE_MEMOIZED + SOLUTIONS + REJECTED, ids=repr)
 def test_kernel_equals_reference(protocol: Any) -> None:
-    ks = np.array(sizes(protocol))
+    ks = np.array(sizes_of(protocol))
     n = max(20, (4000 if len(ks) == 1 else 500) // (ks.sum() + 20)) // len(ks) + 2
-    for first in (0, 1234 if isinstance(protocol, SMP) else 12345, 2**40 + 3):  # SMP numbers users from the beginning of a block
+    # SMP numbers users from the beginning of a block
+    for first in (
+        0,
+        1234 if isinstance(protocol, SMP) else 12345,
+        2**40 + 3,
+    ):
         values = np.arange(n)[:, np.newaxis] * (7 + np.arange(len(ks))) % ks
         values = values[:, 0] if isinstance(protocol, Protocol) else values
         reports = protocol.randomize(values, Stream(11, position=first))
@@ -104,16 +135,24 @@ def test_kernel_equals_reference(protocol: Any) -> None:
         data, size = wire.encode(protocol, reports), protocol.report_bytes
         for i, value in enumerate(values.tolist()):
             expected = reference.randomize(protocol, key, first + i, value)
-            assert data[i * size : (i + 1) * size] == expected, f"user {first + i} with value {value}"
+            assert data[i * size : (i + 1) * size] == expected, (
+                f"user {first + i} with value {value}"
+            )
 
 
-@pytest.mark.parametrize("protocol", [p for p in CASES + HUGE_MEMOIZED if isinstance(p, Memoized)], ids=repr)
+@pytest.mark.parametrize(
+    "protocol", [p for p in CASES + HUGE_MEMOIZED if isinstance(p, Memoized)], ids=repr
+)
 def test_panel_equals_reference(protocol: Any) -> None:
-    """Permanent answers by user and memo class, in any order of users, and a second round that moves on from call to call."""
+    """Permanent answers by user and memo class, in any order of users, and a second round that
+    moves on from call to call.
+    """
     n, key = 2**28, Stream(11).key
     users = np.array([5, 0, n - 1, 77, 2**20, 6, 4, 3, 2, 1, 12345, n - 2])
     memory = subkey(key, b"panel 0 " + protocol._label)
-    fresh = reference.part(subkey(subkey(key, b"part panel 0, attribute 0"), protocol._label), "report")
+    fresh = reference.part(
+        subkey(subkey(key, b"part panel 0, attribute 0"), protocol._label), "report"
+    )
     panel = Panel(protocol, n, Stream(11))
     for number in range(2):
         values = (users * 7 + number) % protocol.k
@@ -121,8 +160,12 @@ def test_panel_equals_reference(protocol: Any) -> None:
         for i, (user, value) in enumerate(zip(users.tolist(), values.tolist(), strict=True)):
             expected, _ = reference.remembered(protocol, memory, user, value)
             if isinstance(protocol, Chain):
-                expected = reference.second_round(protocol, fresh, number * len(users) + i, expected)
-            assert data[i * size : (i + 1) * size] == expected, f"user {user} with value {value} in round {number}"
+                expected = reference.second_round(
+                    protocol, fresh, number * len(users) + i, expected
+                )
+            assert data[i * size : (i + 1) * size] == expected, (
+                f"user {user} with value {value} in round {number}"
+            )
 
 
 @pytest.mark.parametrize("epsilon", [0.001, 1.0, 5.0, 700.0])
@@ -137,7 +180,7 @@ def test_symbols_at_boundary_words(m: int, epsilon: float) -> None:
         assert symbols.offset(np.uint64(word), np.uint64(t), np.uint64(q)) == expected < m
         high = word >> 32 << 32
         same = reference.offset(high, t, q) == reference.offset(high | 2**32 - 1, t, q)
-        assert symbols.settled(np.uint64(high), np.uint64(t), np.uint64(q)) == same
+        assert symbols.settle(np.uint64(high), np.uint64(t), np.uint64(q)) == same
 
 
 @pytest.mark.parametrize("q", [1, 2**62, 2**63, 2**64 - 1, 123456789123456789])
@@ -146,7 +189,8 @@ def test_byte_table_is_the_product_law(q: int) -> None:
     cells = np.bincount(owners[:owned], minlength=256)
     left = len(owners) - owned
     whole = [sum(int(w) << (64 * (7 - i)) for i, w in enumerate(row)) for row in fractions]
-    # An unowned word draws b uniformly and keeps it with its fraction: the fractions of all 256 bytes add up to ``left``
+    # An unowned word draws b uniformly and keeps it with its fraction: the fractions of all 256
+    # bytes add up to ``left``
     assert sum(Fraction(whole[b.bit_count()], 2**512) for b in range(256)) == left
     for b in range(256):
         ones = b.bit_count()
@@ -158,13 +202,15 @@ def test_byte_table_is_the_product_law(q: int) -> None:
 def test_uniform_numbers_reject_what_would_bias_them(k: int) -> None:
     for word in (0, 1, 2**31, 2**32 - 1, (2**32 - 1) // k, min(2**32 - 1, 2**32 // k + 1)):
         expected = reference.below(word, k)
-        assert symbols.below(np.uint32(word), k, np.uint64(2**32 % k)) == (k if expected is None else expected)
+        assert symbols.below(np.uint32(word), k, np.uint64(2**32 % k)) == (
+            k if expected is None else expected
+        )
 
 
 def test_rare_paths_are_rare() -> None:
     t, q = GRR(1000, 1.0).weights
     high = np.random.default_rng(0).integers(0, 2**32, 20000, dtype=np.uint64) << np.uint64(32)
-    slow = sum(not symbols.settled(h, np.uint64(t), np.uint64(q)) for h in high)
+    slow = sum(not symbols.settle(h, np.uint64(t), np.uint64(q)) for h in high)
     assert slow <= 2, "the low half of a word is read far too often"
     for protocol in (OUE(10, 1.0), OUE(10, 5.0)):
         _, owned, _ = bits.table(protocol.weights[1])
@@ -185,13 +231,18 @@ def test_stream_positions_and_labels() -> None:
     b = GRR(1000, 1.0).randomize(np.zeros(64, np.int64), stream)
     c = GRR(1000, 1.01).randomize(np.zeros(64, np.int64), Stream(1))
     assert len({a.tobytes(), b.tobytes(), c.tobytes()}) == 3
-    assert np.array_equal(GRR(1000, 1.0).randomize(np.zeros(64, np.int64), Stream(1, position=64)), b)
+    assert np.array_equal(
+        GRR(1000, 1.0).randomize(np.zeros(64, np.int64), Stream(1, position=64)), b
+    )
 
 
 def test_what_rng_may_be() -> None:
     values, protocol = np.arange(100), GRR(100, 1.0)
     seeds = np.random.SeedSequence(7)
-    same = [protocol.randomize(values, rng) for rng in (7, np.int64(7), seeds, Stream(7), Stream(Stream(7).key))]
+    same = [
+        protocol.randomize(values, rng)
+        for rng in (7, np.int64(7), seeds, Stream(7), Stream(Stream(7).key))
+    ]
     assert all(np.array_equal(same[0], other) for other in same)
     generator = np.random.default_rng(7)
     one, two = protocol.randomize(values, generator), protocol.randomize(values, generator)
@@ -214,8 +265,17 @@ def test_stream_pickles_and_hides_its_key() -> None:
     assert len({child.key for child in children + more} | {stream.key}) == 6
     assert [child.key for child in children + more] == [child.key for child in Stream(3).spawn(5)]
     own = Stream()
-    copies = [own, pickle.loads(pickle.dumps(own)), copy_module.copy(own), copy_module.deepcopy(own), *own.spawn(2), *own.spawn(2)]
-    assert len({each.key for each in copies}) == 8, "noise of the operating system is never used twice"
+    copies = [
+        own,
+        pickle.loads(pickle.dumps(own)),
+        copy_module.copy(own),
+        copy_module.deepcopy(own),
+        *own.spawn(2),
+        *own.spawn(2),
+    ]
+    assert len({each.key for each in copies}) == 8, (
+        "noise of the operating system is never used twice"
+    )
 
 
 def test_a_stream_only_moves_forward() -> None:
@@ -245,7 +305,9 @@ def test_addresses_never_wrap_around(cls: type[Protocol]) -> None:
 def test_threads_share_a_stream_without_sharing_noise() -> None:
     protocol, stream = GRR(2**20, 0.01), Stream(9)
     with ThreadPoolExecutor(8) as pool:
-        parts = list(pool.map(lambda _: protocol.randomize(np.zeros(500, np.int64), stream), range(40)))
+        parts = list(
+            pool.map(lambda _: protocol.randomize(np.zeros(500, np.int64), stream), range(40))
+        )
     together = protocol.randomize(np.zeros(20000, np.int64), Stream(9))
     assert Counter(np.concatenate(parts).tolist()) == Counter(together.tolist())
 
@@ -329,7 +391,8 @@ def test_a_forked_child_never_repeats_its_parents_noise() -> None:
         children = [in_child(draw) for _ in range(2)]
         assert len({*children, draw()}) == 3, what
         assert all(len(child) == 200 for child in children), what
-    large = in_child(lambda: protocol.randomize(np.zeros(50_000, np.int64), 1)[-50:].tobytes())  # several threads in the child
+    # Several threads in the child
+    large = in_child(lambda: protocol.randomize(np.zeros(50_000, np.int64), 1)[-50:].tobytes())
     assert large == protocol.randomize(np.zeros(50_000, np.int64), 1)[-50:].tobytes()
 
 
@@ -361,7 +424,9 @@ def test_a_fork_while_other_threads_use_the_stream() -> None:
     for worker in workers:
         worker.start()
     try:
-        keys = {in_child(lambda: stream.take(1).to_bytes(8, "little") + stream.key) for _ in range(10)}
+        keys = {
+            in_child(lambda: stream.take(1).to_bytes(8, "little") + stream.key) for _ in range(10)
+        }
     finally:
         stop.set()
         for worker in workers:
@@ -371,13 +436,27 @@ def test_a_fork_while_other_threads_use_the_stream() -> None:
 
 
 def test_sets_of_every_size_relation() -> None:
-    # Sets drawn with too many others have to lose some: rare, so forced here by a table that holds nearly everything
+    # Sets drawn with too many others have to lose some: rare, so forced here by a table that holds
+    # nearly everything
     protocol = SS(50, 1.0)
     source = Source.of(Stream(2), b"test", 500)
     for other in (0, 2**62, 2**64 - 1):
         out, own = np.zeros((500, 7), np.uint8), np.uint64(protocol.weight)
         last, table = bits.last_byte(50), bits.table(other)
         for units in (1, 2):
-            subsets.randomize(source.key, 0, CONSECUTIVE, np.arange(500) % 50, own, 50, last, protocol.omega, 8, units, *table, out)
+            subsets.randomize(
+                source.key,
+                0,
+                CONSECUTIVE,
+                np.arange(500) % 50,
+                own,
+                50,
+                last,
+                protocol.omega,
+                8,
+                units,
+                *table,
+                out,
+            )
             sizes = np.unpackbits(out, axis=1, bitorder="little").sum(axis=1)
             assert (sizes == protocol.omega).all()

@@ -1,4 +1,6 @@
-"""Several attributes: what solutions are made of, errors with the sampling of users in them, tallies, tables, memory."""
+"""Several attributes: what solutions are made of, errors with the sampling of users in them,
+tallies, tables, memory.
+"""
 
 import json
 import subprocess
@@ -10,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import HIDDEN, ONE_SHOT, SMALL_SOLUTIONS
 
 from multi_freq_ldpy import (
     GRR,
@@ -31,23 +32,44 @@ from multi_freq_ldpy import (
     registry,
     wire,
 )
-from multi_freq_ldpy.channel import binomial, mean_inverse
-from multi_freq_ldpy.mdim_freq_est.Variance_RSpFD import VAR_RSpFD_GRR, VAR_RSpFD_UE_rnd, VAR_RSpFD_UE_zero
+from multi_freq_ldpy.core.channel import binomial, mean_inverse
+from multi_freq_ldpy.mdim_freq_est.Variance_RSpFD import (
+    VAR_RSpFD_GRR,
+    VAR_RSpFD_UE_rnd,
+    VAR_RSpFD_UE_zero,
+)
+
+from .cases import HIDDEN, ONE_SHOT, SMALL_SOLUTIONS
 
 # Constructors
 
 
 def test_what_a_solution_is_made_of() -> None:
     assert SMP(OUE, [3, 4], 1.0).protocols == (OUE(3, 1.0), OUE(4, 1.0))
-    assert SMP(OUE, np.array([3, 4]), epsilon=np.float32(1)) == SMP([OUE, OUE], (3, 4), 1) == SMP.of([OUE(3, 1.0), OUE(4, 1.0)])
-    assert SMP(lambda k, epsilon: SS(k, epsilon / 2), [3, 4], 1.0).protocols == (SS(3, 0.5), SS(4, 0.5))
+    assert (
+        SMP(OUE, np.array([3, 4]), epsilon=np.float32(1))
+        == SMP([OUE, OUE], (3, 4), 1)
+        == SMP.of([OUE(3, 1.0), OUE(4, 1.0)])
+    )
+    assert SMP(lambda k, epsilon: SS(k, epsilon / 2), [3, 4], 1.0).protocols == (
+        SS(3, 0.5),
+        SS(4, 0.5),
+    )
     assert SPL(best, [3, 60], 3.0).protocols == (GRR(3, 1.5), OUE(60, 1.5))
-    assert SMP(best, [3, 60], 1.0, of=(GRR, SS)).protocols == (GRR(3, 1.0), SS(60, 1.0)), "a tuple is for all attributes"
-    assert SMP(best, [3, 60], 1.0, of=[(SUE,), (OUE,)]).protocols == (SUE(3, 1.0), OUE(60, 1.0)), "a list is one an attribute"
+    assert SMP(best, [3, 60], 1.0, of=(GRR, SS)).protocols == (
+        GRR(3, 1.0),
+        SS(60, 1.0),
+    ), "a tuple is for all attributes"
+    assert SMP(best, [3, 60], 1.0, of=[(SUE,), (OUE,)]).protocols == (
+        SUE(3, 1.0),
+        OUE(60, 1.0),
+    ), "a list is one an attribute"
     assert RSFD(OUE, [3, 4], 1.0, amplify=False).protocols == (OUE(3, 1.0), OUE(4, 1.0))
     assert SMP(GRR, [2, 3], 1.0) != SPL(GRR, [2, 3], 2.0)
     assert RSFD(OUE, [2, 3], 1.0) != RSFD(OUE, [2, 3], 1.0, fake="random")
-    assert eval(repr(RSFD(OUE, [2, 3], 1.0, fake="random"))) == RSFD(OUE, [2, 3], 1.0, fake="random")
+    assert eval(repr(RSFD(OUE, [2, 3], 1.0, fake="random"))) == RSFD(
+        OUE, [2, 3], 1.0, fake="random"
+    )
     assert hash(SMP(GRR, [2, 3], 1.0)) == hash(SMP(GRR, [2, 3], 1.0))
     solution = SMP(GRR, [2, 3, 4], 1.0)
     assert (solution.d, solution.ks) == (3, (2, 3, 4))
@@ -58,8 +80,14 @@ def test_what_a_solution_is_made_of() -> None:
     [
         (lambda: RSFD(SHE, [2, 3], 1.0), "RSFD cannot hide SHE"),
         (lambda: RSFD(best, [2, 3], 1.0, of=(GRR, SHE)), "RSFD cannot hide SHE"),
-        (lambda: RSFD(OUE, [2, 3], 1.0, fake="random", balance=True), "balance=True needs .* fake='zero'"),
-        (lambda: RSFD(OUE, [2, 3], 1.0, fake="one"), "fake must be one of 'zero', 'random', not 'one'"),
+        (
+            lambda: RSFD(OUE, [2, 3], 1.0, fake="random", balance=True),
+            "balance=True needs .* fake='zero'",
+        ),
+        (
+            lambda: RSFD(OUE, [2, 3], 1.0, fake="one"),
+            "fake must be one of 'zero', 'random', not 'one'",
+        ),
         (lambda: RSFD(OUE, [2, 3], 1.0, amplify="no"), "amplify must be True or False"),
         (lambda: RSFD(OUE, [2, 3], 1.0, balance=None), "balance must be True or False"),
         (lambda: SMP(OUE, [2, 3], 1.0, fake="zero"), "fake"),
@@ -68,15 +96,38 @@ def test_what_a_solution_is_made_of() -> None:
         (lambda: SMP(OUE, [2, 3.5], 1.0), r"ks\[1\] must be an integer, not 3.5"),
         (lambda: SMP(OUE, 5, 1.0), "ks must be a list of domain sizes"),
         (lambda: SMP([GRR, OUE], [2, 3, 4], 1.0), "factory .* d=3"),
-        (lambda: SPL(GRR, [10**6] * 4, 1e-12), r"attribute 0 of k=1000000: epsilon=.* is too small"),
+        (
+            lambda: SPL(GRR, [10**6] * 4, 1e-12),
+            r"attribute 0 of k=1000000: epsilon=.* is too small",
+        ),
         (lambda: RSFD(GRR, [3, 2], 1e-300), r"attribute 0 of k=3: epsilon=1e-300 is too small"),
         (lambda: SMP.of([]), "protocols"),
         (lambda: SMP.of([GRR]), "protocols"),
         (lambda: SMP.of([SMP(GRR, [2], 1.0)]), "protocols"),
-        (lambda: registry.from_spec({"version": 1, "protocol": "SMP", "protocols": 3}), "protocols"),
-        (lambda: registry.from_spec({"version": 1, "protocol": "SMP", "protocols": [{"protocol": "SMP", "protocols": []}]}), "protocol"),
-        (lambda: registry.from_spec({"version": 1, "protocol": "SMP", "protocols": [{"protocol": "GRR", "k": 3}]}), "epsilon"),
-        (lambda: registry.from_spec({"version": 1, "protocol": "RSFD", "protocols": []}), "balance"),
+        (
+            lambda: registry.from_spec({"version": 1, "protocol": "SMP", "protocols": 3}),
+            "protocols",
+        ),
+        (
+            lambda: registry.from_spec(
+                {
+                    "version": 1,
+                    "protocol": "SMP",
+                    "protocols": [{"protocol": "SMP", "protocols": []}],
+                }
+            ),
+            "protocol",
+        ),
+        (
+            lambda: registry.from_spec(
+                {"version": 1, "protocol": "SMP", "protocols": [{"protocol": "GRR", "k": 3}]}
+            ),
+            "epsilon",
+        ),
+        (
+            lambda: registry.from_spec({"version": 1, "protocol": "RSFD", "protocols": []}),
+            "balance",
+        ),
     ],
 )
 def test_wrong_parameters(call: Any, message: str) -> None:
@@ -96,7 +147,10 @@ def test_errors_of_factories_name_the_attribute() -> None:
 
 
 def test_best_compares_variances_as_they_are_among_fakes() -> None:
-    """The choice of the paper's RSpFD_ADP: its variances at f = 0, with p and q at the amplified budget."""
+    """The choice of the paper's RSpFD_ADP.
+
+    Its variances at f = 0, with p and q at the amplified budget.
+    """
     different = 0
     for d, k, epsilon in product((2, 3, 5, 10), (2, 3, 4, 6, 8, 10, 15, 30), (0.5, 1.0, 2.0, 4.0)):
         e = d * (exp(epsilon) - 1) + 1
@@ -112,26 +166,41 @@ def test_best_compares_variances_as_they_are_among_fakes() -> None:
 
 
 def test_sampling_of_users_is_in_the_error() -> None:
-    """At ε = 5, k = 5, d = 5 and f = 0.5 intervals without it cover 42 %; 7500 intervals, six standard deviations."""
+    """At ε = 5, k = 5, d = 5 and f = 0.5 intervals without it cover 42 %.
+
+    7500 intervals, six standard deviations.
+    """
     solution, n, times, stream = SMP(GRR, [5] * 5, 5.0), 10_000, 1500, Stream(1)
     held = [np.array([n // 2, n // 2, 0, 0, 0])] * 5
     parts = [part for _ in range(times) for part in solution.simulate(held, stream)]
-    counts, answers = np.array([part.counts[0] for part in parts]), np.array([part.n for part in parts])
+    counts, answers = (
+        np.array([part.counts[0] for part in parts]),
+        np.array([part.n for part in parts]),
+    )
     channel = solution.protocols[0].channel
 
     def half(users: int | None) -> tuple[float, float]:
-        """Return how often the interval holds 0.5, and the deviation in standard errors, of all first values at once."""
+        """Return how often the interval holds 0.5, and the deviation in standard errors, of all
+        first values at once.
+        """
         together = Estimate(channel.estimate(counts, answers), answers, channel, counts, users)
         low, high = together.interval().T
-        return float(((low <= 0.5) & (high >= 0.5)).mean()), float(np.std((together.frequencies - 0.5) / together.std))
+        return float(((low <= 0.5) & (high >= 0.5)).mean()), float(
+            np.std((together.frequencies - 0.5) / together.std)
+        )
 
     covered, deviation = half(n)
     assert abs(covered - 0.95) < 6 * (0.95 * 0.05 / len(parts)) ** 0.5
     assert deviation == pytest.approx(1, abs=6 * (0.5 / len(parts)) ** 0.5)
     assert half(None)[0] == pytest.approx(0.42, abs=0.03)
-    whole = Tally(solution, np.concatenate([part.counts for part in parts[:5]]), np.repeat(answers[:5], 5), n)
+    whole = Tally(
+        solution, np.concatenate([part.counts for part in parts[:5]]), np.repeat(answers[:5], 5), n
+    )
     stated = [estimate.interval()[0] for estimate in solution.estimate(whole)]
-    assert np.allclose(stated, Estimate(channel.estimate(counts, answers), answers, channel, counts, n).interval()[:5])
+    assert np.allclose(
+        stated,
+        Estimate(channel.estimate(counts, answers), answers, channel, counts, n).interval()[:5],
+    )
 
 
 @pytest.mark.parametrize("cls", ONE_SHOT)
@@ -140,30 +209,52 @@ def test_variance_under_sampling(cls: Any) -> None:
     solution, n, f = SMP(cls, [3, 3, 3], 1.0), 40, 0.25
     channel = solution.protocols[0].channel
     answering = [(m, float(w)) for m, w in enumerate(binomial_law(n, Fraction(1, 3)))]
-    expected = sum(w * (channel.variance(m, f) + f * (1 - f) / m * (n - m) / (n - 1)) for m, w in answering[1:]) / (1 - answering[0][1])
+    expected = sum(
+        w * (channel.variance(m, f) + f * (1 - f) / m * (n - m) / (n - 1)) for m, w in answering[1:]
+    ) / (1 - answering[0][1])
     assert solution.variance(n, f) == pytest.approx([expected] * 3, rel=1e-9)
     large = solution.variance([10**6, 10**9], [[0.0], [f]])
     assert large.shape == (3, 2, 2)
-    assert large[0, 0] == pytest.approx(channel.variance(1) * 3 / np.array([10**6, 10**9]), rel=1e-5)
+    assert large[0, 0] == pytest.approx(
+        channel.variance(1) * 3 / np.array([10**6, 10**9]), rel=1e-5
+    )
     assert solution.variance(0)[0] == float("inf")
     assert solution.variance(1, f) == pytest.approx([channel.variance(1, f)] * 3)
     for users in (29_999_000, 30_001_000):  # on either side of where a series takes over
         start, law = binomial(users, 1 / 3)
-        assert mean_inverse(users, 1 / 3) == pytest.approx((law / np.arange(start, start + law.size)).sum(), rel=1e-13)
+        assert mean_inverse(users, 1 / 3) == pytest.approx(
+            (law / np.arange(start, start + law.size)).sum(), rel=1e-13
+        )
 
 
 def binomial_law(n: int, p: Fraction) -> list[Fraction]:
     law = [Fraction(1)]
     for _ in range(n):
-        law = [a + b for a, b in zip([*((1 - p) * x for x in law), Fraction(0)], [Fraction(0), *(p * x for x in law)], strict=True)]
+        law = [
+            a + b
+            for a, b in zip(
+                [*((1 - p) * x for x in law), Fraction(0)],
+                [Fraction(0), *(p * x for x in law)],
+                strict=True,
+            )
+        ]
     return law
 
 
 def test_variance_functions_of_the_paper_are_for_sampled_data() -> None:
-    """Ours are for given users: the difference is the variance of a sample, f·(1 − f)/n, and nothing else."""
+    """Ours are for given users.
+
+    The difference is the variance of a sample, f·(1 − f)/n, and nothing else.
+    """
     d, n, epsilon = 3, 1000, 1.0
     for k, f in product((2, 5, 40), (0.0, 0.1, 0.5, 1.0)):
-        for cls, fake in ((GRR, "zero"), (OUE, "zero"), (SUE, "zero"), (OUE, "random"), (SUE, "random")):
+        for cls, fake in (
+            (GRR, "zero"),
+            (OUE, "zero"),
+            (SUE, "zero"),
+            (OUE, "random"),
+            (SUE, "random"),
+        ):
             solution = RSFD(cls, [k] * d, epsilon, fake=fake)
             p, q = float(solution.protocols[0].channel.p), float(solution.protocols[0].channel.q)
             share = 1 / k if cls is GRR else q if fake == "zero" else (p + (k - 1) * q) / k
@@ -172,31 +263,56 @@ def test_variance_functions_of_the_paper_are_for_sampled_data() -> None:
             if cls is GRR:
                 ours = VAR_RSpFD_GRR(p, q, k, d, n, f)
             else:
-                ours = VAR_RSpFD_UE_zero(p, q, d, n, f) if fake == "zero" else VAR_RSpFD_UE_rnd(p, q, k, d, n, f)
+                ours = (
+                    VAR_RSpFD_UE_zero(p, q, d, n, f)
+                    if fake == "zero"
+                    else VAR_RSpFD_UE_rnd(p, q, k, d, n, f)
+                )
             assert ours == pytest.approx(published, rel=1e-12)
             assert ours - solution.variance(n, f)[0] == pytest.approx(f * (1 - f) / n, abs=1e-12)
     curve = VAR_RSpFD_GRR(0.5, 0.1, 3, 2, np.array([1e3, 1e6]), 0.2)
     assert curve == pytest.approx([VAR_RSpFD_GRR(0.5, 0.1, 3, 2, n, 0.2) for n in (1000, 10**6)])
-    for wrong in ({"p": 2}, {"q": -1}, {"k": 1}, {"d": 0}, {"n": -1}, {"f": 2}, {"p": 0.1, "q": 0.5}):
+    for wrong in (
+        {"p": 2},
+        {"q": -1},
+        {"k": 1},
+        {"d": 0},
+        {"n": -1},
+        {"f": 2},
+        {"p": 0.1, "q": 0.5},
+    ):
         with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
             VAR_RSpFD_GRR(**{"p": 0.5, "q": 0.1, "k": 3, "d": 2, **wrong})
 
 
-GROUPED = [RSFD(OUE, [6, 3], 2.0), RSFD(OLH, [7, 3], 2.0), RSFD(SUE, [6, 3], 2.0, fake="random"), SMP(SS, [6, 3], 2.0)]
+GROUPED = [
+    RSFD(OUE, [6, 3], 2.0),
+    RSFD(OLH, [7, 3], 2.0),
+    RSFD(SUE, [6, 3], 2.0, fake="random"),
+    SMP(SS, [6, 3], 2.0),
+]
 
 
 @pytest.mark.parametrize("solution", GROUPED, ids=repr)
 def test_groups_of_values(solution: Any) -> None:
-    """The error of a group under sampling and fakes, over 3000 tallies (five standard deviations)."""
+    """The error of a group under sampling and fakes, over 3000 tallies (five standard
+    deviations).
+    """
     k = solution.ks[0]
     held = [np.array([60, 10, 0, 40, 30, 60, 10][:k]), np.zeros(3, np.int64)]
     held[1][0] = held[0].sum()
     chosen, times, stream = [0, 2, 4], 3000, Stream(6)
     truth = held[0][chosen].sum() / held[0].sum()
-    groups = [solution.estimate(solution.simulate(held, stream))[0].group(chosen) for _ in range(times)]
-    found, stated = np.array([g.frequencies[0] for g in groups]), np.array([g.std[0] for g in groups])
+    groups = [
+        solution.estimate(solution.simulate(held, stream))[0].group(chosen) for _ in range(times)
+    ]
+    found, stated = (
+        np.array([g.frequencies[0] for g in groups]),
+        np.array([g.std[0] for g in groups]),
+    )
     assert abs(found.mean() - truth) < 5 * found.std() / times**0.5
-    slack = 0.1 if isinstance(solution.protocols[0], OLH) else 0.02  # hashes of three values depend on each other
+    # Hashes of three values depend on each other
+    slack = 0.1 if isinstance(solution.protocols[0], OLH) else 0.02
     assert found.var() == pytest.approx((stated**2).mean(), rel=5 * (2 / times) ** 0.5 + slack)
 
 
@@ -206,9 +322,15 @@ def test_reports_and_simulations_agree_on_tables(solution: Any) -> None:
     rng = np.random.default_rng(5)
     table = np.stack([rng.integers(0, k, 30_000) // 2 for k in solution.ks], axis=1)
     held = [np.bincount(table[:, j], minlength=k) for j, k in enumerate(solution.ks)]
-    for tally in (solution.tally(solution.randomize(table, 1)), solution.simulate(table, 2), solution.simulate(held, rng)):
+    for tally in (
+        solution.tally(solution.randomize(table, 1)),
+        solution.simulate(table, 2),
+        solution.simulate(held, rng),
+    ):
         assert tally.users == 30_000
-        for j, (estimate, each) in enumerate(zip(solution.estimate(tally), solution.protocols, strict=True)):
+        for j, (estimate, each) in enumerate(
+            zip(solution.estimate(tally), solution.protocols, strict=True)
+        ):
             counts = np.bincount(each.cell_of(table[:, j]), minlength=each.cells)
             assert (np.abs(estimate.frequencies - counts / 30_000) < 6 * estimate.std + 1e-12).all()
     assert solution.simulate(table, 2) == solution.simulate(held, 2)
@@ -219,9 +341,16 @@ def test_reports_and_simulations_agree_on_tables(solution: Any) -> None:
 
 def test_simulation_of_more_users_than_numpy_samples_at_once() -> None:
     n = 3 * 10**9
-    for solution in (SMP(OUE, [3, 2], 1.0), RSFD(OUE, [3, 2], 1.0), RSFD(GRR, [3, 2], 1.0), SPL(GRR, [3, 2], 1.0)):
+    for solution in (
+        SMP(OUE, [3, 2], 1.0),
+        RSFD(OUE, [3, 2], 1.0),
+        RSFD(GRR, [3, 2], 1.0),
+        SPL(GRR, [3, 2], 1.0),
+    ):
         tally = solution.simulate([[n // 2, n // 2, 0], [0, n]], 1)
-        for estimate, truth in zip(solution.estimate(tally), ([0.5, 0.5, 0.0], [0.0, 1.0]), strict=True):
+        for estimate, truth in zip(
+            solution.estimate(tally), ([0.5, 0.5, 0.0], [0.0, 1.0]), strict=True
+        ):
             assert (np.abs(estimate.frequencies - truth) < 6 * estimate.std).all()
             assert estimate.std.max() < 1e-3
 
@@ -230,9 +359,13 @@ def test_histograms_or_a_table() -> None:
     solution = SMP(GRR, [2, 2], 40.0)
     assert solution.simulate(np.array([[1, 0], [1, 1], [1, 1]]), 1).users == 3
     assert solution.simulate([[5, 0], [0, 5]], 1).users == 5, "these cannot be records"
-    assert solution.simulate(np.array([[1, 0], [0, 1]]), 1).users == 2, "an array of d columns is a table"
+    assert solution.simulate(np.array([[1, 0], [0, 1]]), 1).users == 2, (
+        "an array of d columns is a table"
+    )
     assert solution.simulate([[1, 0], [0, 1], [1, 1]], 1).users == 3
-    assert SMP(GRR, [3, 3], 1.0).simulate(np.array([[2, 0, 1], [0, 2, 1]]), 1).users == 3, "an array of d histograms is no table"
+    assert SMP(GRR, [3, 3], 1.0).simulate(np.array([[2, 0, 1], [0, 2, 1]]), 1).users == 3, (
+        "an array of d histograms is no table"
+    )
     with pytest.raises(ValueError, match="data could be d=2 records or 2 histograms"):
         solution.simulate([[1, 0], [0, 1]])
     with pytest.raises(ValueError, match="d=3 columns"):
@@ -319,7 +452,7 @@ def test_attributes_that_nobody_reported() -> None:
 def test_many_attributes(make: Any) -> None:
     solution = make([GRR, OUE] * 150, [2, 3] * 150, 30.0)
     for law in ("batches", "encoding", "counting", "tallies", "spec", "unbiased", "coverage"):
-        checks.check_law(law, solution)
+        checks.run_check(law, solution)
 
 
 # Tables
@@ -332,7 +465,15 @@ def test_every_kind_of_table(make: Any) -> None:
     array = np.array(rows)
     expected = solution.randomize(rows, 1).tobytes()
     tuples = [tuple(row) for row in rows]
-    for same in (array, array.astype(np.uint8), array.astype(">i4"), np.asfortranarray(array), tuples, list(array), array.astype(object)):
+    for same in (
+        array,
+        array.astype(np.uint8),
+        array.astype(">i4"),
+        np.asfortranarray(array),
+        tuples,
+        list(array),
+        array.astype(object),
+    ):
         assert solution.randomize(same, 1).tobytes() == expected
     assert solution.randomize(np.ma.array(array), 1).tobytes() == expected
     nobody = solution.randomize(np.ma.array(array[:0]))
@@ -348,18 +489,30 @@ def test_every_kind_of_table(make: Any) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([[0, 0, 0], [0, 0, 4]], r"table\[1, 2\] = 4 is outside \[0, 3\]: attribute 2 of row 1 has k=4 values"),
+        (
+            [[0, 0, 0], [0, 0, 4]],
+            r"table\[1, 2\] = 4 is outside \[0, 3\]: attribute 2 of row 1 has k=4 values",
+        ),
         ([[0, 0, 0], [-1, 0, 0]], r"table\[1, 0\] = -1 is outside \[0, 1\]: attribute 0 of row 1"),
-        ([[0, 0, 0], [0, None, 0]], r"table\[1, 1\] = None: attribute 1 of row 1 must be an integer from 0 to 2"),
+        (
+            [[0, 0, 0], [0, None, 0]],
+            r"table\[1, 1\] = None: attribute 1 of row 1 must be an integer from 0 to 2",
+        ),
         ([[0, 0, 0], [0, float("nan"), 0]], r"table\[1, 1\] = nan: attribute 1 of row 1"),
         ([[0, 0, 0], [0, 2.0, 0]], r"table\[1, 1\] = 2.0: attribute 1 of row 1"),
         ([[0, 0, 0], [0, [1], 0]], r"row 1 is \[0, \[1\], 0\]"),
         ([[0, 0, 0]] * 9999 + ["abc"], r"row 9999 is 'abc'"),
         ([[0, 0, 0], [0, 1, "no"]], r"table\[1, 2\] = 'no': attribute 2 of row 1"),
         (np.array([[0, 0, 0], [0, 1, np.nan]]), r"table\[1, 2\] = .*nan.*: attribute 2 of row 1"),
-        (np.ma.array([[0, 0, 0], [0, 1, 2]], mask=[[0, 0, 0], [0, 1, 0]]), r"table has missing .* \[1, 1\]"),
+        (
+            np.ma.array([[0, 0, 0], [0, 1, 2]], mask=[[0, 0, 0], [0, 1, 0]]),
+            r"table has missing .* \[1, 1\]",
+        ),
         ([[0, 0], [0, 0]], r"table must have d=3 columns, one an attribute; not shape \(2, 2\)"),
-        ([[0, 0, 0], [0, 0], [0, 0, 0]], r"table must have d=3 columns, one an attribute; row 1 is \[0, 0\]"),
+        (
+            [[0, 0, 0], [0, 0], [0, 0, 0]],
+            r"table must have d=3 columns, one an attribute; row 1 is \[0, 0\]",
+        ),
         ([0, 0], r"table must have d=3 columns, one an attribute; not shape \(2,\)"),
         (np.zeros((2, 3, 1), int), r"not shape \(2, 3, 1\)"),
         (7, "table must have d=3 columns"),
@@ -367,7 +520,10 @@ def test_every_kind_of_table(make: Any) -> None:
         (None, "table must have d=3 columns"),
         ({"a": [0]}, "table must have d=3 columns"),
         ([[0, 0, 2**70]], r"table\[0, 2\] = 1180591620717411303424"),
-        (np.array([[0, 0, 2**64 - 1]], np.uint64), r"table\[0, 2\] = 18446744073709551615 is outside"),
+        (
+            np.array([[0, 0, 2**64 - 1]], np.uint64),
+            r"table\[0, 2\] = 18446744073709551615 is outside",
+        ),
         (np.zeros((2, 3), bool), r"table\[0, 0\] = False"),
         (np.zeros((2, 3)), r"table\[0, 0\] = 0.0"),
     ],
@@ -405,12 +561,19 @@ def test_extreme_budgets_of_solutions(make: Any, cls: Any, epsilon: float) -> No
     table = np.stack([np.arange(3000) % k for k in solution.ks], axis=1)
     for j, estimate in enumerate(solution.estimate(solution.randomize(table, 1))):
         truth = np.bincount(table[:, j], minlength=solution.ks[j]) / 3000
-        assert (np.abs(estimate.frequencies - truth) < 6 * solution.variance(3000, truth)[j] ** 0.5 + 1e-9).all()
+        assert (
+            np.abs(estimate.frequencies - truth)
+            < 6 * solution.variance(3000, truth)[j] ** 0.5 + 1e-9
+        ).all()
         assert np.isfinite(estimate.interval()).all()
 
 
 def test_a_million_values_beside_two() -> None:
-    for solution in (SMP(best, [10**6, 2], 12.0), RSFD([OLH, GRR], [10**6, 2], 12.0), SPL([GRR, OUE], [10**6, 2], 24.0)):
+    for solution in (
+        SMP(best, [10**6, 2], 12.0),
+        RSFD([OLH, GRR], [10**6, 2], 12.0),
+        SPL([GRR, OUE], [10**6, 2], 24.0),
+    ):
         table = np.array([[999_999, 1]] * 4000)
         estimates = solution.estimate(solution.randomize(table, 1))
         assert estimates[0].frequencies.argmax() == 999_999
@@ -449,6 +612,9 @@ def test_sampled_attributes_are_uniform_and_do_not_depend_on_the_record() -> Non
                 found = np.bincount(reports["attribute"], minlength=3) / 10**6
                 assert np.abs(found - 1 / 3).max() < 6 * (2 / 9 / 10**6) ** 0.5
             else:
-                p, q = (float(solution.parts[0][0].channel.p), float(solution.parts[0][0].channel.q))
+                p, q = (
+                    float(solution.parts[0][0].channel.p),
+                    float(solution.parts[0][0].channel.q),
+                )
                 same = [(reports[f"a{j}"] == record[j]).mean() for j in range(3)]
                 assert np.abs(np.array(same) - p).max() < 6 * (p * q / 10**6) ** 0.5

@@ -1,4 +1,7 @@
-"""What solutions promise: exact losses over all records and all reports, budgets that are never exceeded, the law of fakes."""
+"""What solutions promise.
+
+Exact losses over all records and all reports, budgets that are never exceeded, the law of fakes.
+"""
 
 from fractions import Fraction
 from functools import partial
@@ -8,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import HIDDEN, SMALL_SOLUTIONS, UNARY
-from test_privacy import e_to
 
 from multi_freq_ldpy import (
     GRR,
@@ -28,11 +29,18 @@ from multi_freq_ldpy import (
 )
 from multi_freq_ldpy.protocols.unary import UnaryEncoding
 
-SIZES = [ks for d in (2, 3) for ks in combinations_with_replacement((2, 3, 4), d)] + [(3, 2), (4, 2, 3)]
+from .cases import HIDDEN, SMALL_SOLUTIONS, UNARY
+from .test_privacy import e_to
+
+SIZES = [ks for d in (2, 3) for ks in combinations_with_replacement((2, 3, 4), d)] + [
+    (3, 2),
+    (4, 2, 3),
+]
 EPSILONS = (0.5, 1.0, 2.0)
 
 
-# Exact losses. The law of a report is put together here from the laws of the protocols; reports whose likelihoods are proportional, for
+# Exact losses. The law of a report is put together here from the laws of the protocols; reports
+# whose likelihoods are proportional, for
 # all values alike, are one class.
 
 
@@ -51,16 +59,22 @@ def fake_law(protocol: Any, kind: str) -> dict[bytes, Fraction]:
 
 
 def classes(protocol: Any, fake: dict[bytes, Fraction] | None) -> np.ndarray:
-    """Return the different rows of likelihoods over values, relative to a fake report or to value 0."""
+    """Return the different rows of likelihoods over values, relative to a fake report or to value
+    0.
+    """
     laws = [protocol.law(v) for v in range(protocol.k)]
     rows = {tuple(law[y] / (fake[y] if fake else laws[0][y]) for law in laws) for y in laws[0]}
     return np.array([[float(x) for x in row] for row in rows])
 
 
 def losses(solution: Any, kind: str) -> tuple[float, float]:
-    """Return the largest log-ratio over all pairs of records and all reports, and over pairs that differ in one attribute."""
+    """Return the largest log-ratio over all pairs of records and all reports, and over pairs that
+    differ in one attribute.
+    """
     hidden = isinstance(solution, RSFD)
-    tables = [classes(each, fake_law(each, kind) if hidden else None) for each in solution.protocols]
+    tables = [
+        classes(each, fake_law(each, kind) if hidden else None) for each in solution.protocols
+    ]
     if isinstance(solution, SMP):  # a report speaks of one attribute
         found = max(log((table.max(axis=1) / table.min(axis=1)).max()) for table in tables)
         return found, found
@@ -68,7 +82,11 @@ def losses(solution: Any, kind: str) -> tuple[float, float]:
     for j, table in enumerate(tables):  # axes: the classes of every attribute, then its values
         shape = [1] * (2 * d)
         shape[j], shape[d + j] = table.shape
-        likelihoods = likelihoods + float(solution.shares[j]) * table.reshape(shape) if hidden else likelihoods * table.reshape(shape)
+        likelihoods = (
+            likelihoods + float(solution.shares[j]) * table.reshape(shape)
+            if hidden
+            else likelihoods * table.reshape(shape)
+        )
     records = tuple(range(d, 2 * d))
     whole = (likelihoods.max(axis=records) / likelihoods.min(axis=records)).max()
     one = max((likelihoods.max(axis=axis) / likelihoods.min(axis=axis)).max() for axis in records)
@@ -84,7 +102,9 @@ WAYS: dict[str, Any] = {
     "RSFD-balanced": partial(RSFD, balance=True),
 }
 MIXED: list[Any] = [[GRR, OUE, SS], [OLH, SUE, GRR]]
-GRID = [(way, over) for way in WAYS for over in [*(UNARY if way == "RSFD-random" else HIDDEN), *MIXED]]
+GRID = [
+    (way, over) for way in WAYS for over in [*(UNARY if way == "RSFD-random" else HIDDEN), *MIXED]
+]
 NAMES = [f"{way}-{getattr(over, '__name__', 'mixed')}" for way, over in GRID]
 
 
@@ -101,28 +121,43 @@ def test_exact_loss_of_solutions(way: str, over: Any) -> None:
                 assert solution.privacy.report <= epsilon
             if way == "RSFD-balanced":
                 assert solution.privacy.report_attribute <= epsilon + 1e-12
-                assert over in (THE, *MIXED) or solution.privacy.report_attribute == pytest.approx(epsilon, abs=1e-9)
+                assert over in (THE, *MIXED) or solution.privacy.report_attribute == pytest.approx(
+                    epsilon, abs=1e-9
+                )
 
 
-@pytest.mark.parametrize("solution", [s for s in SMALL_SOLUTIONS if SHE not in map(type, s.protocols)], ids=repr)
+@pytest.mark.parametrize(
+    "solution", [s for s in SMALL_SOLUTIONS if SHE not in map(type, s.protocols)], ids=repr
+)
 def test_law_of_solutions_is_that_of_their_protocols(solution: Any) -> None:
-    """The law a solution states, summed up over classes, loses what the test's own enumeration of its protocols loses."""
+    """The law a solution states, summed up over classes, loses what the test's own enumeration of
+    its protocols loses.
+    """
     found = exact_epsilon(solution)
-    assert [found, found.attribute] == pytest.approx(losses(solution, getattr(solution, "fake", "zero")), abs=1e-9)
-    assert (found.ratio, found.attribute.ratio) == (solution.privacy.ratio, solution.privacy.ratio_attribute), "exactly"
+    assert [found, found.attribute] == pytest.approx(
+        losses(solution, getattr(solution, "fake", "zero")), abs=1e-9
+    )
+    assert (found.ratio, found.attribute.ratio) == (
+        solution.privacy.ratio,
+        solution.privacy.ratio_attribute,
+    ), "exactly"
 
 
 @pytest.mark.parametrize("kind", ["zero", "random"])
 @pytest.mark.parametrize("cls", HIDDEN)
 def test_moments_of_fakes(cls: Any, kind: str) -> None:
-    """What a fake report contributes to one value and to two, from the law of what it is said to be: exactly."""
+    """What a fake report contributes to one value and to two, from the law of what it is said to
+    be: exactly.
+    """
     for k, epsilon in ((2, 1.0), (4, 0.5), (5, 3.0)):
         protocol = cls(k, epsilon)
         fake, law = protocol._fake(kind), fake_law(protocol, kind)
         assert fake.law() == law
         contributed = protocol.contributions(wire.decode(protocol, b"".join(law))).astype(np.int64)
         chances = np.array(list(law.values()), object)
-        products = chances @ (contributed[:, :, None] * contributed[:, None, :]).reshape(len(law), -1)
+        products = chances @ (contributed[:, :, None] * contributed[:, None, :]).reshape(
+            len(law), -1
+        )
         for (u, v), found in zip(product(range(k), repeat=2), products, strict=True):
             assert found == (fake.mean if u == v else fake.pair)
 
@@ -171,6 +206,12 @@ def test_amplified_budget_is_rounded_down(d: int, epsilon: float) -> None:
 def test_mixed_budgets() -> None:
     """Losses of solutions over protocols of different budgets, against their laws."""
     protocols = [GRR(2, 0.5), OUE(3, 2.0), SS(4, 1.0)]
-    for make in (SPL.of, SMP.of, RSFD.of, partial(RSFD.of, fake="random"), partial(RSFD.of, balance=True)):
+    for make in (
+        SPL.of,
+        SMP.of,
+        RSFD.of,
+        partial(RSFD.of, fake="random"),
+        partial(RSFD.of, balance=True),
+    ):
         for given in (protocols, protocols[::-1], protocols[:2]):
-            checks.check_law("privacy", make(given))
+            checks.run_check("privacy", make(given))

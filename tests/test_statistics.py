@@ -1,4 +1,7 @@
-"""Estimates and their errors. Fixed seeds; each comparison rejects beyond five standard deviations (6·10⁻⁷) or more."""
+"""Estimates and their errors. Fixed seeds.
+
+Each comparison rejects beyond five standard deviations (6·10⁻⁷) or more.
+"""
 
 import pickle
 from math import comb
@@ -6,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import ONE_SHOT
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Estimate, Stream, Tally, intervals, postprocess
-from multi_freq_ldpy.channel import binomial, convolve
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Estimate, Stream, Tally
+from multi_freq_ldpy.core.channel import binomial, convolve
+from multi_freq_ldpy.estimation import intervals, postprocess
 from multi_freq_ldpy.protocol import OneShot
+
+from .cases import ONE_SHOT
 
 
 @pytest.mark.parametrize("cls", ONE_SHOT)
@@ -21,7 +26,9 @@ def test_moments_of_millions_of_reports(cls: type[OneShot]) -> None:
     fourth = np.zeros(4)
     stream = Stream(77)
     for _ in range(n // batch):
-        contributed = protocol.contributions(protocol.randomize(np.zeros(batch, np.int64), stream)).astype(np.float64)
+        contributed = protocol.contributions(
+            protocol.randomize(np.zeros(batch, np.int64), stream)
+        ).astype(np.float64)
         first += contributed.sum(axis=0)
         second += (contributed**2).sum(axis=0)
         fourth += (contributed**4).sum(axis=0)
@@ -31,7 +38,9 @@ def test_moments_of_millions_of_reports(cls: type[OneShot]) -> None:
         assert mean is not None
         assert square is not None
         assert abs(first[v] / n - float(mean)) < 5 * np.sqrt((float(square) - float(mean) ** 2) / n)
-        assert abs(second[v] / n - float(square)) < 5 * np.sqrt((fourth[v] / n - (second[v] / n) ** 2) / n)
+        assert abs(second[v] / n - float(square)) < 5 * np.sqrt(
+            (fourth[v] / n - (second[v] / n) ** 2) / n
+        )
         assert second[v] / n == pytest.approx(float(square), rel=0.01)
 
 
@@ -54,7 +63,10 @@ GRID = [
 @pytest.mark.parametrize("of", ["sample", "population"])
 @pytest.mark.parametrize(("cls", "k", "epsilon", "n"), GRID)
 def test_intervals_cover(cls: type[OneShot], k: int, epsilon: float, n: int, of: str) -> None:
-    """Coverage of 95 % intervals over 100 000 draws of a count, whose error is 0.07 %; exact laws add up without any."""
+    """Coverage of 95 % intervals over 100 000 draws of a count, whose error is 0.07 %.
+
+    Exact laws add up without any.
+    """
     channel = cls(k, epsilon).channel
     for f in (0.0, 0.1, 0.5):
         if of == "sample" and n * f != round(n * f):
@@ -106,7 +118,9 @@ def test_intervals_cover_where_only_large_frequencies_are_certain(
         f = round(n * f) / n
         start, law = channel.count_law(n, f, sampled=False)
         counts = start + np.arange(law.size)
-        limits = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, 0.95, "sample")
+        limits = intervals.limits(
+            channel.estimate(counts, n), counts, n, n, channel, 0.95, "sample"
+        )
         covered = law[(limits[:, 0] <= f) & (f <= limits[:, 1])].sum()
         assert covered > 0.94, f"f={f}"
         assert covered < 0.96 or f > 0.5, f"f={f}"
@@ -151,9 +165,12 @@ def test_intervals_cover_where_few_users_were_sampled(
 
 
 @pytest.mark.parametrize(
-    ("m", "epsilon", "n", "f"), [(3, 5.0, 10, 0.0), (2, 5.0, 49, 0.0), (3, 3.0, 1, 0.0), (2, 1.0, 5, 0.0), (3, 3.0, 20, 0.5)]
+    ("m", "epsilon", "n", "f"),
+    [(3, 5.0, 10, 0.0), (2, 5.0, 49, 0.0), (3, 3.0, 1, 0.0), (2, 1.0, 5, 0.0), (3, 3.0, 20, 0.5)],
 )
-def test_intervals_of_groups_cover_for_few_reports(m: int, epsilon: float, n: int, f: float) -> None:
+def test_intervals_of_groups_cover_for_few_reports(
+    m: int, epsilon: float, n: int, f: float
+) -> None:
     protocol, own = OUE(10, epsilon), round(n * f)
     p, q = float(protocol.channel.p), float(protocol.channel.q)
     parts = [binomial(own, p), binomial(own * (m - 1) + (n - own) * m, q)]
@@ -165,7 +182,10 @@ def test_intervals_of_groups_cover_for_few_reports(m: int, epsilon: float, n: in
 
 
 def test_no_interval_shrinks_to_a_point() -> None:
-    for protocol, counts in ((GRR(10, 1.0), [9, 22, 22] + [21] * 7), (GRR(100, 1.0), [8, *np.repeat([20, 21], [87, 12])])):
+    for protocol, counts in (
+        (GRR(10, 1.0), [9, 22, 22] + [21] * 7),
+        (GRR(100, 1.0), [8, *np.repeat([20, 21], [87, 12])]),
+    ):
         n = sum(counts)
         limits = protocol.estimate(Tally(protocol, np.array(counts), n)).interval()
         assert limits[0, 0] == 0
@@ -186,7 +206,10 @@ def test_wider_levels_contain_narrower_ones() -> None:
 
 
 def test_sampled_users_widen_the_error() -> None:
-    """Where n of the users answered, who did is random: the variance has f(1 − f)/n·(users − n)/(users − 1) more."""
+    """Where n of the users answered, who did is random.
+
+    The variance has f(1 − f)/n·(users − n)/(users − 1) more.
+    """
     channel = Channel(0.9, 0.1)
     part = Estimate(np.array([0.5]), 100, channel, np.array([50]), users=500)
     whole = Estimate(np.array([0.5]), 100, channel, np.array([50]), users=100)
@@ -199,7 +222,12 @@ def test_groups_have_the_right_error(cls: type[OneShot]) -> None:
     protocol, held = cls(7, 1.0), np.array([50, 10, 0, 40, 30, 60, 10])
     times, stream = 3000, Stream(6)
     chosen = [0, 2, 5]
-    found = np.array([protocol.estimate(protocol.simulate(held, stream)).frequencies[chosen].sum() for _ in range(times)])
+    found = np.array(
+        [
+            protocol.estimate(protocol.simulate(held, stream)).frequencies[chosen].sum()
+            for _ in range(times)
+        ]
+    )
     stated = protocol.estimate(protocol.simulate(held * 10**4, 1)).group(chosen)
     assert abs(found.mean() - 0.55) < 5 * found.std() / times**0.5
     assert found.var() == pytest.approx(stated.std[0] ** 2 * 10**4, rel=5 * (2 / times) ** 0.5)
@@ -259,7 +287,12 @@ def test_what_is_counted_and_estimated_pickles() -> None:
 
 def test_postprocessed_estimates_carry_no_error() -> None:
     estimate = GRR(3, 1.0).estimate([0, 0, 1, 2])
-    for processed in (estimate.norm(), estimate.norm_sub(), estimate.mle(), GRR(3, 1.0).em([0, 0, 1, 2])):
+    for processed in (
+        estimate.norm(),
+        estimate.norm_sub(),
+        estimate.mle(),
+        GRR(3, 1.0).em([0, 0, 1, 2]),
+    ):
         assert processed.frequencies.sum() == pytest.approx(1)
         assert (processed.frequencies >= 0).all()
         for ask in (lambda p: p.std, lambda p: p.interval(), lambda p: p.norm()):
@@ -293,13 +326,20 @@ def test_maximum_likelihood(cls: type[OneShot]) -> None:
         return float(np.log(1 + (ratio - 1) * (supports @ f)).sum())
 
     generator = np.random.default_rng(2)
-    nearby = [(1 - step) * found + step * other for step in (0.001, 0.01, 0.3) for other in generator.dirichlet(np.ones(4), 200)]
+    nearby = [
+        (1 - step) * found + step * other
+        for step in (0.001, 0.01, 0.3)
+        for other in generator.dirichlet(np.ones(4), 200)
+    ]
     assert max(map(likelihood, nearby)) <= likelihood(found) + 2e-6
     if cls is GRR:
         assert np.allclose(protocol.estimate(reports).mle().frequencies, found, atol=1e-4)
-        few = protocol.randomize(np.repeat([0, 1], [150, 5]), 4)  # two values get nothing, which changes what the others get
+        # Two values get nothing, which changes what the others get
+        few = protocol.randomize(np.repeat([0, 1], [150, 5]), 4)
         closed = protocol.estimate(few).mle().frequencies
-        assert (closed == 0).sum() == 2 and np.allclose(closed, protocol.em(few, tol=1e-6).frequencies, atol=1e-4)
+        assert (closed == 0).sum() == 2 and np.allclose(
+            closed, protocol.em(few, tol=1e-6).frequencies, atol=1e-4
+        )
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.1, 0.3, 1.0, 3.0])
@@ -307,7 +347,10 @@ def test_maximum_likelihood_is_reached_for_small_budgets(epsilon: float) -> None
     protocol = GRR(10, epsilon)
     tally = protocol.simulate(np.array([30, 20, 15, 10, 10, 5, 5, 3, 2, 0]) * 10**4, 1)
     found = protocol.em(np.repeat(np.arange(10), tally.counts)).frequencies
-    assert np.abs(found - protocol.estimate(tally).mle().frequencies).max() < 1e-3 * protocol.variance(10**6) ** 0.5 + 1e-6
+    assert (
+        np.abs(found - protocol.estimate(tally).mle().frequencies).max()
+        < 1e-3 * protocol.variance(10**6) ** 0.5 + 1e-6
+    )
     with pytest.warns(RuntimeWarning, match="converged"):
         protocol.em(np.repeat(np.arange(10), tally.counts), iterations=1)
 
@@ -322,17 +365,25 @@ def test_tiny_budgets_keep_their_digits(epsilon: float) -> None:
 
 
 def test_likelihood_ratio_is_that_of_the_law() -> None:
-    """What a report says about two values is ratio to 1 exactly if it supports one of them: the assumption behind em."""
+    """What a report says about two values is ratio to 1 exactly if it supports one of them.
+
+    The assumption behind em.
+    """
     for cls in ONE_SHOT:
         if cls is SHE:
             continue
         protocol = cls(3, 1.0)
         laws = [protocol.law(v) for v in range(3)]
-        reports = protocol._as_reports(np.frombuffer(b"".join(laws[0]), protocol.report_dtype, count=len(laws[0])))
+        reports = protocol._as_reports(
+            np.frombuffer(b"".join(laws[0]), protocol.report_dtype, count=len(laws[0]))
+        )
         for report, supported in zip(laws[0], protocol._supports(reports), strict=True):
             for u in range(3):
                 for v in range(3):
-                    expected = {(True, False): protocol.ratio, (False, True): 1 / protocol.ratio}.get((supported[u], supported[v]), 1)
+                    expected = {
+                        (True, False): protocol.ratio,
+                        (False, True): 1 / protocol.ratio,
+                    }.get((supported[u], supported[v]), 1)
                     assert laws[u][report] / laws[v][report] == expected
 
 
@@ -342,7 +393,12 @@ def test_em_in_slices_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = protocol.em(reports).frequencies
     original = OUE._supports
     calls = []
-    monkeypatch.setattr(OUE, "_supports", lambda self, part: calls.append(len(part)) or original(self, part))  # type: ignore[func-returns-value]
+
+    def supports(self: OUE, part: Any) -> Any:
+        calls.append(len(part))
+        return original(self, part)
+
+    monkeypatch.setattr(OUE, "_supports", supports)
     monkeypatch.setattr(postprocess, "SLICE", 8 * 10)
     assert np.allclose(protocol.em(reports).frequencies, whole, atol=1e-6)
     assert max(calls) <= 10

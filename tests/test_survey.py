@@ -11,11 +11,34 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from multi_freq_ldpy import GRR, LOSUE, OUE, RSFD, SMP, SPL, DBitFlipPM, Estimate, Rounds, Stream, Survey, best, datasets
+from multi_freq_ldpy import (
+    GRR,
+    LOSUE,
+    OUE,
+    RSFD,
+    SMP,
+    SPL,
+    DBitFlipPM,
+    Estimate,
+    Rounds,
+    Stream,
+    Survey,
+    best,
+    datasets,
+)
 
-PEOPLE: dict[str, list[Any]] = {"smokes": ["no", "yes", "no", "no"] * 500, "age": [30, 41, 41, 52] * 500, "ignored": list(range(2000))}
+PEOPLE: dict[str, list[Any]] = {
+    "smokes": ["no", "yes", "no", "no"] * 500,
+    "age": [30, 41, 41, 52] * 500,
+    "ignored": list(range(2000)),
+}
 ATTRIBUTES: dict[str, Any] = {"smokes": ["yes", "no"], "age": [30, 41, 52]}
-KINDS: dict[str, Any] = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+KINDS: dict[str, Any] = {
+    "dict": dict,
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -26,7 +49,14 @@ def test_tables_of_every_kind(kind: str) -> None:
     reports = survey.randomize(table, rng=5)
     assert type(reports) is type(table)
     whole = survey.solution.randomize(survey.encode(PEOPLE), Stream(5))
-    assert b"".join(pd.DataFrame({"r": KINDS["dict"](reports)["report"]})["r"] if kind == "dict" else _column(reports)) == whole.tobytes()
+    assert (
+        b"".join(
+            pd.DataFrame({"r": KINDS["dict"](reports)["report"]})["r"]
+            if kind == "dict"
+            else _column(reports)
+        )
+        == whole.tobytes()
+    )
     tally = survey.tally(reports)
     assert (
         tally
@@ -52,7 +82,9 @@ def test_estimates_are_near_the_truth() -> None:
     """Six standard errors, on every value of nine attributes."""
     people = datasets.population(20_000, rng=2)
     survey = Survey(datasets.CATEGORIES, epsilon=4.0)
-    for name, estimate in zip(survey.attributes, survey.estimate(survey.randomize(people, rng=3)), strict=True):
+    for name, estimate in zip(
+        survey.attributes, survey.estimate(survey.randomize(people, rng=3)), strict=True
+    ):
         true = np.array([people[name].count(label) for label in survey.attributes[name]]) / 20_000
         assert (np.abs(estimate.frequencies - true) < 6 * estimate.std).all(), name
 
@@ -62,16 +94,28 @@ def test_estimates_are_near_the_truth() -> None:
     [
         ({"smokes": ["no"]}, "table has no column 'age', only"),
         ({"smokes": ["no"], "age": [30, 41]}, "columns of one length"),
-        ({"smokes": ["no", "maybe"], "age": [30, 41]}, "column 'smokes', row 1 has the label 'maybe', which is not declared"),
+        (
+            {"smokes": ["no", "maybe"], "age": [30, 41]},
+            "column 'smokes', row 1 has the label 'maybe', which is not declared",
+        ),
         ({"smokes": ["no", None], "age": [30, 41]}, "column 'smokes', row 1 is missing"),
         ({"smokes": ["no", "no"], "age": [30, float("nan")]}, "column 'age', row 1 is missing"),
         ({"smokes": ["no"], "age": [True]}, "column 'age', row 0 has the label True"),
         ({"smokes": ["no"], "age": ["30"]}, "column 'age', row 0 has the label '30'"),
         ({"smokes": [["no"]], "age": [30]}, "column 'smokes', row 0 has the label"),
         ({"smokes": "no", "age": [30]}, "must be a list"),
-        (pd.DataFrame({"smokes": pd.array(["no", pd.NA], dtype="string"), "age": [30, 41]}), "column 'smokes', row 1 is missing"),
-        (pd.DataFrame({"smokes": pd.Categorical(["no", "maybe"]), "age": [30, 41]}), "row 1 has the label 'maybe'"),
-        (pl.DataFrame({"smokes": ["no", None], "age": [30, 41]}), "column 'smokes', row 1 is missing"),
+        (
+            pd.DataFrame({"smokes": pd.array(["no", pd.NA], dtype="string"), "age": [30, 41]}),
+            "column 'smokes', row 1 is missing",
+        ),
+        (
+            pd.DataFrame({"smokes": pd.Categorical(["no", "maybe"]), "age": [30, 41]}),
+            "row 1 has the label 'maybe'",
+        ),
+        (
+            pl.DataFrame({"smokes": ["no", None], "age": [30, 41]}),
+            "column 'smokes', row 1 is missing",
+        ),
         ([["no", 30]], "table must be a pandas or polars DataFrame"),
         (np.zeros((2, 2)), "table must be"),
         (None, "table must be"),
@@ -85,7 +129,12 @@ def test_what_is_not_declared_is_refused(table: Any, message: str) -> None:
 
 
 def test_categories_for_what_is_not_declared() -> None:
-    survey = Survey({"a": ["x", "other", "unknown"], "b": ["y", "z"]}, epsilon=1.0, other="other", missing="unknown")
+    survey = Survey(
+        {"a": ["x", "other", "unknown"], "b": ["y", "z"]},
+        epsilon=1.0,
+        other="other",
+        missing="unknown",
+    )
     codes = survey.encode({"a": ["x", "?", None, "other", float("nan")], "b": ["y"] * 5})
     assert codes[:, 0].tolist() == [0, 1, 2, 1, 2]
     with pytest.raises(ValueError, match="column 'b', row 0 is missing"):
@@ -113,15 +162,24 @@ def test_truth_values_are_no_numbers() -> None:
         (lambda: Survey({"a": ["yes", "yes"]}, epsilon=1.0), "all different"),
         (lambda: Survey({"a": [1, "1"]}, epsilon=1.0), "all different when written"),
         (lambda: Survey({"a": [1, True]}, epsilon=1.0), "all different"),
-        (lambda: Survey({"a": [1, None]}, epsilon=1.0), "strings, numbers or truth values, not None"),
+        (
+            lambda: Survey({"a": [1, None]}, epsilon=1.0),
+            "strings, numbers or truth values, not None",
+        ),
         (lambda: Survey({"a": [1, float("nan")]}, epsilon=1.0), "not nan"),
         (lambda: Survey({"": [1, 2]}, epsilon=1.0), "names, not ''"),
         (lambda: Survey({"a": [1, 2]}), "budget"),
         (lambda: Survey({"a": [1, 2]}, epsilon=0), "epsilon must be a finite number"),
         (lambda: Survey({"a": [1, 2]}, epsilon=1.0, eps_1=0.5), "budget"),
-        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, solution=GRR), "solution must be SPL, SMP or RSFD"),
+        (
+            lambda: Survey({"a": [1, 2]}, epsilon=1.0, solution=GRR),
+            "solution must be SPL, SMP or RSFD",
+        ),
         (lambda: Survey({"a": [1, 2]}, epsilon=1.0, protocol=3), "factory"),
-        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, other="x"), "other='x' must be a declared category"),
+        (
+            lambda: Survey({"a": [1, 2]}, epsilon=1.0, other="x"),
+            "other='x' must be a declared category",
+        ),
         (lambda: Survey({"a": [1, 2]}, epsilon=1.0, other=1, missing=1), "different categories"),
     ],
 )
@@ -135,7 +193,13 @@ def test_wrong_surveys(make: Any, message: str) -> None:
     [
         Survey(ATTRIBUTES, epsilon=1.0),
         Survey(ATTRIBUTES, epsilon=1.0, solution=RSFD, protocol=OUE, fake="random", other="no"),
-        Survey({"größe": ["klein", "groß"], "x": [True, False]}, epsilon=0.5, solution=SPL, protocol=[GRR, OUE], missing=False),
+        Survey(
+            {"größe": ["klein", "groß"], "x": [True, False]},
+            epsilon=0.5,
+            solution=SPL,
+            protocol=[GRR, OUE],
+            missing=False,
+        ),
         Survey(ATTRIBUTES, eps_perm=2.0, eps_1=1.0, protocol=LOSUE),
     ],
     ids=repr,
@@ -179,7 +243,12 @@ def test_every_changed_file_is_refused_or_another_survey(tmp_path: Path) -> None
         path.write_text(json.dumps(change))
         with pytest.raises(ValueError, match="survey.json is not a survey"):
             Survey.load(path)
-    for text in ("", "{", "\ud800".encode("utf-8", "surrogatepass").decode("latin1"), "[" * 100_000):
+    for text in (
+        "",
+        "{",
+        "\ud800".encode("utf-8", "surrogatepass").decode("latin1"),
+        "[" * 100_000,
+    ):
         path.write_text(text)
         with pytest.raises(ValueError, match="survey.json is not a survey"):
             Survey.load(path)
@@ -192,7 +261,10 @@ def test_reports_of_another_survey_are_refused() -> None:
     survey = Survey(ATTRIBUTES, epsilon=1.0)
     size = survey.solution.report_bytes
     for reports, message in (
-        ({"report": [b"\0" * size, b"\0" * (size + 1)]}, f"reports, row 1: a report of this survey has {size} bytes"),
+        (
+            {"report": [b"\0" * size, b"\0" * (size + 1)]},
+            f"reports, row 1: a report of this survey has {size} bytes",
+        ),
         ({"report": [b"\0" * size, "text"]}, "reports, row 1"),
         ({"report": [b"\0" * size, None]}, "reports, row 1"),
         ({"report": [b"\xff" * size]}, "not a report of"),
@@ -226,7 +298,9 @@ def test_over_time(tmp_path: Path) -> None:
     rounds = panel.run([pd.DataFrame(PEOPLE)] * 3)
     assert isinstance(rounds, Rounds) and len(rounds) == 3
     for estimates in rounds:
-        assert (np.abs(estimates["age"].frequencies - [0.25, 0.5, 0.25]) < 6 * estimates["age"].std).all()
+        assert (
+            np.abs(estimates["age"].frequencies - [0.25, 0.5, 0.25]) < 6 * estimates["age"].std
+        ).all()
     frame = rounds.to_frame()
     assert list(frame.columns) == ["round", "attribute", "value", "frequency", "std", "low", "high"]
     assert len(frame) == 3 * 5
@@ -243,7 +317,9 @@ def test_over_time(tmp_path: Path) -> None:
 
 
 def test_buckets_have_labels() -> None:
-    survey = Survey({"age": list(range(10, 20))}, eps_perm=4.0, protocol=lambda k, eps: DBitFlipPM(k, eps, b=4))
+    survey = Survey(
+        {"age": list(range(10, 20))}, eps_perm=4.0, protocol=lambda k, eps: DBitFlipPM(k, eps, b=4)
+    )
     estimate = survey.estimate(survey.panel(50, 1).report({"age": [12] * 50}))["age"]
     assert isinstance(estimate, Estimate)
     assert estimate.labels == ("10 … 12", "13 … 14", "15 … 17", "18 … 19")
@@ -291,10 +367,22 @@ def test_missing_values_of_every_kind() -> None:
     from decimal import Decimal
 
     survey = Survey({"c": ["a", "other", "none"]}, epsilon=1.0, other="other", missing="none")
-    values = [np.float32("nan"), np.datetime64("NaT"), Decimal("nan"), float("nan"), None, pd.NA, pd.NaT, "?", np.str_("a")]
+    values = [
+        np.float32("nan"),
+        np.datetime64("NaT"),
+        Decimal("nan"),
+        float("nan"),
+        None,
+        pd.NA,
+        pd.NaT,
+        "?",
+        np.str_("a"),
+    ]
     assert survey.encode({"c": values}).ravel().tolist() == [2, 2, 2, 2, 2, 2, 2, 1, 0]
     found = Survey.from_table({"c": ["b", None, "a"]}, 1.0, missing="?")
-    assert found.attributes["c"] == ("a", "b", "?") and found.encode({"c": [None]}).tolist() == [[2]]
+    assert found.attributes["c"] == ("a", "b", "?") and found.encode({"c": [None]}).tolist() == [
+        [2]
+    ]
 
 
 def test_labels_that_look_alike_to_python() -> None:
@@ -317,8 +405,13 @@ def test_labels_that_look_alike_to_python() -> None:
 
 
 def test_many_categories_are_quick() -> None:
-    """A million labels, ten thousand of them unknown: no step looks through all labels for each row."""
-    survey = Survey({"n": list(range(10**6)), "m": ["x", "y"]}, epsilon=1.0, protocol=[GRR, GRR], other=0)
+    """A million labels, ten thousand of them unknown.
+
+    No step looks through all labels for each row.
+    """
+    survey = Survey(
+        {"n": list(range(10**6)), "m": ["x", "y"]}, epsilon=1.0, protocol=[GRR, GRR], other=0
+    )
     assert survey.encode({"n": ["?"] * 10_000, "m": ["x"] * 10_000})[:, 0].tolist() == [0] * 10_000
     with pytest.raises(ValueError, match="and 999,980 more; missing= names"):
         survey.encode({"n": [None], "m": ["x"]})

@@ -1,4 +1,6 @@
-"""Golden vectors: reports and tallies of fixed streams, as data. They change only when the stream layout is meant to change.
+"""Golden vectors: reports and tallies of fixed streams, as data.
+
+They change only when the stream layout is meant to change.
 
 ``python tests/test_vectors.py`` writes them anew.
 """
@@ -41,8 +43,17 @@ BUCKETS = [(5, 2.0), (60, 1.0, 20, 3), (300, 4.0, 300, 1)]
 RECORDS = [[0, 1, 2], [4, 1, 11], [2, 0, 7], [0, 0, 0], [0, 0, 0], [3, 1, 5], [1, 1, 1], [4, 0, 11]]
 SIZES = [5, 2, 12]
 SOLUTIONS: dict[str, list[Any]] = {
-    "SPL": [SPL(OUE, SIZES, 3.0), SPL([GRR, SUE, OLH], SIZES, 1.0), SPL([LGRR, LOSUE, LOLH], SIZES, 6.0, 3.0)],
-    "SMP": [SMP(OUE, SIZES, 1.0), SMP([GRR, SS, OLH], SIZES, 2.0), SMP([LOLH, LGRR, LSOUE], SIZES, 2.0, 1.0), SMP(DBitFlipPM, SIZES, 2.0)],
+    "SPL": [
+        SPL(OUE, SIZES, 3.0),
+        SPL([GRR, SUE, OLH], SIZES, 1.0),
+        SPL([LGRR, LOSUE, LOLH], SIZES, 6.0, 3.0),
+    ],
+    "SMP": [
+        SMP(OUE, SIZES, 1.0),
+        SMP([GRR, SS, OLH], SIZES, 2.0),
+        SMP([LOLH, LGRR, LSOUE], SIZES, 2.0, 1.0),
+        SMP(DBitFlipPM, SIZES, 2.0),
+    ],
     "RSFD": [
         RSFD(GRR, SIZES, 1.0),
         RSFD([OUE, GRR, OLH], SIZES, 1.0),
@@ -79,7 +90,10 @@ def over_time(protocol: Any, values: Any) -> dict[str, Any]:
         found["classes"] = protocol._remember(held, users, memory, answers).tolist()
         found["permanent"] = wire.encode(protocol, answers).hex()
     elif protocol.permanent is not None:
-        found["charges"] = [[list(each) for each in protocol._charged(held[i : i + 1], memory)] for i in range(len(values))]
+        found["charges"] = [
+            [list(each) for each in protocol._charges(held[i : i + 1], memory)]
+            for i in range(len(values))
+        ]
     return found
 
 
@@ -97,12 +111,16 @@ def test_golden_vectors(path: Path) -> None:
 
 
 def test_there_is_a_vector_for_every_protocol() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == set(registry.PROTOCOLS) | set(registry.SOLUTIONS)
+    assert {path.stem for path in FOLDER.glob("*.json")} == set(registry.PROTOCOLS) | set(
+        registry.SOLUTIONS
+    )
 
 
 if __name__ == "__main__":
     for name in (*registry.PROTOCOLS, *registry.SOLUTIONS):
-        given = BUCKETS if name == "DBitFlipPM" else TWO_ROUNDS if name.startswith("L") else PARAMETERS
+        given = (
+            BUCKETS if name == "DBitFlipPM" else TWO_ROUNDS if name.startswith("L") else PARAMETERS
+        )
         made = SOLUTIONS.get(name) or [registry.PROTOCOLS[name](*each) for each in given]
         specs = [json.loads(json.dumps(registry.to_spec(each))) for each in made]
         vectors = [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)]

@@ -1,4 +1,7 @@
-"""The exact worst case: what is promised, found again from the law, with inputs and a report that attain it."""
+"""The exact worst case.
+
+What is promised, found again from the law, with inputs and a report that attain it.
+"""
 
 import copy
 import pickle
@@ -9,18 +12,23 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import SMALL, SMALL_SOLUTIONS
-from faults import FAULTS, NeverClearsAndSaysSo, OwnValueFirst
 
 from multi_freq_ldpy import GRR, OUE, RSFD, SHE, SMP, SPL, SS, exact, exact_epsilon
-from multi_freq_ldpy.worst_case import MOST, WorstCase
+from multi_freq_ldpy.analysis.worst_case import MOST_PAIRS, WorstCase
 
-LISTED = [each for each in [*SMALL, *SMALL_SOLUTIONS] if not any(isinstance(one, SHE) for one in getattr(each, "protocols", [each]))]
+from .cases import SMALL, SMALL_SOLUTIONS
+from .faults import FAULTS, NeverClearsAndSaysSo, OwnValueFirst
+
+LISTED = [
+    each
+    for each in [*SMALL, *SMALL_SOLUTIONS]
+    if not any(isinstance(one, SHE) for one in getattr(each, "protocols", [each]))
+]
 
 
-@pytest.mark.parametrize("subject", LISTED, ids=repr)
-def test_it_is_what_is_promised(subject: Any) -> None:
-    found, said = exact_epsilon(subject), subject.privacy
+@pytest.mark.parametrize("mechanism", LISTED, ids=repr)
+def test_it_is_what_is_promised(mechanism: Any) -> None:
+    found, said = exact_epsilon(mechanism), mechanism.privacy
     assert [found, found.attribute, found.lifetime, found.lifetime_attribute] == [
         said.report,
         said.report_attribute,
@@ -29,15 +37,18 @@ def test_it_is_what_is_promised(subject: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize("subject", LISTED, ids=repr)
-def test_it_is_attained(subject: Any) -> None:
-    """The report is so many times likelier for the first of the inputs; records of ``attribute`` differ in one place."""
-    found = exact_epsilon(subject)
+@pytest.mark.parametrize("mechanism", LISTED, ids=repr)
+def test_it_is_attained(mechanism: Any) -> None:
+    """The report is so many times likelier for the first of the inputs.
+
+    Records of ``attribute`` differ in one place.
+    """
+    found = exact_epsilon(mechanism)
     for case, law in (
-        (found, subject.law),
-        (found.attribute, subject.law),
-        (found.lifetime, getattr(subject.permanent, "law", None)),
-        (found.lifetime_attribute, getattr(subject.permanent, "law", None)),
+        (found, mechanism.law),
+        (found.attribute, mechanism.law),
+        (found.lifetime, getattr(mechanism.permanent, "law", None)),
+        (found.lifetime_attribute, getattr(mechanism.permanent, "law", None)),
     ):
         if law is None:
             assert case == inf and case.inputs is None and case.report is None
@@ -46,13 +57,18 @@ def test_it_is_attained(subject: Any) -> None:
         first, second = (law(each)[case.report] for each in case.inputs)
         assert first / second == case.ratio and case == exact.log(Fraction(first / second))
     assert found.attribute.inputs is not None
-    assert int((np.asarray(found.attribute.inputs[0]) != np.asarray(found.attribute.inputs[1])).sum()) == 1
+    assert (
+        int((np.asarray(found.attribute.inputs[0]) != np.asarray(found.attribute.inputs[1])).sum())
+        == 1
+    )
 
 
 def test_faults_are_measured_for_what_they_are() -> None:
     """Protocols written elsewhere: what their law says counts, not what they claim."""
     leak = exact_epsilon(OwnValueFirst(8, 0.1))
-    assert leak == inf and leak.ratio is None and leak.report is not None and leak.inputs is not None
+    assert (
+        leak == inf and leak.ratio is None and leak.report is not None and leak.inputs is not None
+    )
     first, second = (OwnValueFirst(8, 0.1).law(each) for each in leak.inputs)
     assert leak.report in first and leak.report not in second and "not for" in repr(leak)
     assert exact_epsilon(NeverClearsAndSaysSo(3, 1.0)) == inf
@@ -62,22 +78,24 @@ def test_faults_are_measured_for_what_they_are() -> None:
         def privacy(self) -> Any:
             return GRR(self.k, self.epsilon / 2).privacy
 
-    assert exact_epsilon(Modest(4, 2.0)) == GRR(4, 2.0).privacy.report > Modest(4, 2.0).privacy.report
+    assert (
+        exact_epsilon(Modest(4, 2.0)) == GRR(4, 2.0).privacy.report > Modest(4, 2.0).privacy.report
+    )
     assert {law for _, law in FAULTS} >= {"privacy", "lifetime"}
 
 
 def test_what_cannot_be_listed_says_how_large_it_is() -> None:
-    for subject, size in (
+    for mechanism, size in (
         (OUE(30, 1.0), "2**30"),
         (SS(100, 1.0), "2**"),
         (SHE(3, 1.0), "unbounded"),
-        (GRR(5000, 1.0), f"5000 reports of 5000 inputs, which are more than the {MOST}"),
+        (GRR(5000, 1.0), f"5000 reports of 5000 inputs, which are more than the {MOST_PAIRS}"),
         (SMP(GRR, [10] * 8, 1.0), "80 reports of 100000000 inputs"),
         (SPL(OUE, [12, 12], 1.0), "16777216"),
         (RSFD(GRR, [40, 40], 1.0), "1600 reports of 1600 inputs"),
     ):
         with pytest.raises(ValueError, match="law|pairs") as refused:
-            exact_epsilon(subject)
+            exact_epsilon(mechanism)
         assert size in str(refused.value)
     with pytest.raises(TypeError, match="protocol must be a protocol or a solution, not 3"):
         exact_epsilon(3)  # type: ignore[arg-type]
@@ -120,9 +138,22 @@ def test_it_is_a_number_and_a_sentence() -> None:
     found = exact_epsilon(GRR(3, 1.0))
     assert isinstance(found, float) and found <= 1.0 and isinstance(found.attribute, WorstCase)
     lines = repr(found).splitlines()
-    assert lines[0] == "one report              1.0: report 0x00 is 2.71828 times as likely for 0 as for 1"
+    assert (
+        lines[0]
+        == "one report              1.0: report 0x00 is 2.71828 times as likely for 0 as for 1"
+    )
     assert lines[2] == "lifetime                inf: every further report tells more"
     for copied in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
-        assert copied == found and copied.inputs == found.inputs and copied.attribute.report == found.attribute.report
-    assert "e^800 times as likely" in repr(WorstCase(Fraction(exact.exp(Fraction(800))[0]), (0, 1), b"x"))
-    assert repr(exact_epsilon(RSFD(GRR, [2, 6], 1.0))).splitlines()[1].endswith("for (0, 0) as for (0, 1)")
+        assert (
+            copied == found
+            and copied.inputs == found.inputs
+            and copied.attribute.report == found.attribute.report
+        )
+    assert "e^800 times as likely" in repr(
+        WorstCase(Fraction(exact.exp(Fraction(800))[0]), (0, 1), b"x")
+    )
+    assert (
+        repr(exact_epsilon(RSFD(GRR, [2, 6], 1.0)))
+        .splitlines()[1]
+        .endswith("for (0, 0) as for (0, 1)")
+    )

@@ -1,4 +1,7 @@
-"""What is verified at length: each part is a list of jobs, and a job returns rows of what it found, or what does not hold."""
+"""What is verified at length.
+
+Each part is a list of jobs, and a job returns rows of what it found, or what does not hold.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,11 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SHE, SMP, SPL, SS, DBitFlipPM, Stream, audit, exact_epsilon, intervals, registry, wire
-from multi_freq_ldpy.checks.tools import Z, chi_square, counted
+from multi_freq_ldpy import (
+    GRR,
+    OLH,
+    OUE,
+    RSFD,
+    SHE,
+    SMP,
+    SPL,
+    SS,
+    DBitFlipPM,
+    Stream,
+    audit,
+    exact_epsilon,
+    registry,
+    wire,
+)
+from multi_freq_ldpy.analysis.worst_case import laws_of
+from multi_freq_ldpy.checks.tools import Z, chi_square, count_reports
+from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.protocol import OneShot, budgets_of
 from multi_freq_ldpy.randomness import Source
-from multi_freq_ldpy.worst_case import laws_of
 
 _BUDGETS: dict[Any, int] = {cls: len(budgets_of(cls)) for cls in registry.PROTOCOLS.values()}
 ONE_SHOT: list[Any] = [cls for cls in _BUDGETS if issubclass(cls, OneShot) and cls is not SHE]
@@ -23,16 +42,21 @@ CHAINS: list[Any] = [cls for cls, budgets in _BUDGETS.items() if budgets == 2]
 
 @dataclass
 class Found:
-    """What a job found: numbers that add up, rows for the page, points for the picture, and what does not hold."""
+    """What a job found: numbers that add up, rows for the page, points for the picture, and what
+    does not hold.
+    """
 
     proved: dict[str, int] = field(default_factory=dict)
     rows: list[tuple[Any, ...]] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
-    def holds(self, truth: bool, subject: Any, seed: int | None, why: str) -> None:
-        """Note what does not hold, so that it can be repeated: the subject with its parameters, the seed and the numbers."""
+    def holds(self, truth: bool, mechanism: Any, seed: int | None, why: str) -> None:
+        """Note what does not hold, so that it can be repeated.
+
+        The mechanism with its parameters, the seed and the numbers.
+        """
         if not truth:
-            self.wrong.append(f"{subject!r}, seed {seed}: {why}")
+            self.wrong.append(f"{mechanism!r}, seed {seed}: {why}")
 
     def add(self, what: str, many: int) -> None:
         """Count what was gone through."""
@@ -48,11 +72,17 @@ def jobs(quick: bool) -> dict[str, list[Job]]:
     audits: list[Job] = [partial(audited, i, 20 if quick else 200) for i in range(4)]
     fits: list[Job] = [partial(fit, each, many) for each in small()]
     return {
-        "enumeration": [partial(enumerated, way) for way in ("one attribute", "over time", "SPL", "SMP", "RSFD")],
+        "enumeration": [
+            partial(enumerated, way) for way in ("one attribute", "over time", "SPL", "SMP", "RSFD")
+        ],
         "audits": [*audits, partial(audited_closely, 10**6)],
         "moments": [partial(moments, each, quick) for each in settings(quick)],
         "fit": [*fits, below, partial(noise, many)],
-        "coverage": [partial(coverage, cls, epsilon, quick) for cls in [*ONE_SHOT, SHE, *CHAINS] for epsilon in (0.5, 1.0, 3.0, 6.0)],
+        "coverage": [
+            partial(coverage, cls, epsilon, quick)
+            for cls in [*ONE_SHOT, SHE, *CHAINS]
+            for epsilon in (0.5, 1.0, 3.0, 6.0)
+        ],
     }
 
 
@@ -60,15 +90,22 @@ def jobs(quick: bool) -> dict[str, list[Job]]:
 
 
 def enumerated(way: str) -> Found:
-    """Hold the exact loss, over all reports and pairs of inputs, to what ``privacy`` says, on a grid."""
+    """Hold the exact loss, over all reports and pairs of inputs, to what ``privacy`` says, on a
+    grid.
+    """
     found = Found()
-    for subject in _grid(way):
-        worst, said = exact_epsilon(subject), subject.privacy
+    for mechanism in _grid(way):
+        worst, said = exact_epsilon(mechanism), mechanism.privacy
         losses = (worst, worst.attribute, worst.lifetime, worst.lifetime_attribute)
         stated = (said.report, said.report_attribute, said.lifetime, said.lifetime_attribute)
-        found.holds(losses == stated, subject, None, f"losses {tuple(map(float, losses))}, stated {stated}")
+        found.holds(
+            losses == stated,
+            mechanism,
+            None,
+            f"losses {tuple(map(float, losses))}, stated {stated}",
+        )
         found.add("settings enumerated", 1)
-        found.add("pairs of a report and an input", sum(map(len, laws_of(subject))))
+        found.add("pairs of a report and an input", sum(map(len, laws_of(mechanism))))
     found.rows.append((way, *found.proved.values()))
     return found
 
@@ -76,37 +113,74 @@ def enumerated(way: str) -> Found:
 def _grid(way: str) -> list[Any]:
     epsilons = (0.01, 0.1, 0.5, 1.0, 2.0, 5.0)
     if way == "one attribute":
-        return [cls(k, epsilon) for cls in ONE_SHOT for k in (2, 3, 4, 5, 6, 7) for epsilon in epsilons]
+        return [
+            cls(k, epsilon) for cls in ONE_SHOT for k in (2, 3, 4, 5, 6, 7) for epsilon in epsilons
+        ]
     if way == "over time":
-        chains = [cls(k, 2.5 * epsilon, epsilon) for cls in CHAINS for k in (2, 3, 4, 5) for epsilon in (0.1, 0.5, 1.0, 1.5)]
-        return chains + [DBitFlipPM(k, e, b, d) for k, b, d in ((4, 4, 4), (6, 3, 2), (7, 5, 1), (5, 5, 3)) for e in epsilons]
+        chains = [
+            cls(k, 2.5 * epsilon, epsilon)
+            for cls in CHAINS
+            for k in (2, 3, 4, 5)
+            for epsilon in (0.1, 0.5, 1.0, 1.5)
+        ]
+        return chains + [
+            DBitFlipPM(k, e, b, d)
+            for k, b, d in ((4, 4, 4), (6, 3, 2), (7, 5, 1), (5, 5, 3))
+            for e in epsilons
+        ]
     solutions = {"SPL": SPL, "SMP": SMP, "RSFD": RSFD}[way]
     sizes = ([2, 3], [3, 3], [4, 2], [2, 2, 3])
-    return [solutions(cls, ks, epsilon) for cls in ONE_SHOT for ks in sizes for epsilon in (0.5, 1.0, 2.0) if len(ks) < 3 or cls is not OLH]
+    return [
+        solutions(cls, ks, epsilon)
+        for cls in ONE_SHOT
+        for ks in sizes
+        for epsilon in (0.5, 1.0, 2.0)
+        if len(ks) < 3 or cls is not OLH
+    ]
 
 
 # Audits
 
 
 def audited(i: int, runs: int) -> Found:
-    """Count how often a bound of 99 % exceeds the exact loss over seeded runs: 14 of 200 or more have a probability below 10⁻⁷."""
-    subject = (GRR(10, 1.0), OUE(6, 1.0), SS(8, 1.0), OLH(7, 1.0))[i]
-    exact, n = exact_epsilon(subject), 50_000
-    bounds = [audit(subject, n, 0.99, rng=seed).epsilon for seed in range(runs)]
+    """Count how often a bound of 99 % exceeds the exact loss over seeded runs.
+
+    14 of 200 or more have a probability below 10⁻⁷.
+    """
+    mechanism = (GRR(10, 1.0), OUE(6, 1.0), SS(8, 1.0), OLH(7, 1.0))[i]
+    exact, n = exact_epsilon(mechanism), 50_000
+    bounds = [audit(mechanism, n, 0.99, rng=seed).epsilon for seed in range(runs)]
     above = sum(bound > exact for bound in bounds)
-    found = Found({"reports audited": runs * n}, [(repr(subject), runs, f"{n:,}", f"{np.mean(bounds):.4f}", f"{max(bounds):.4f}", above)])
-    found.holds(above <= 13, subject, 0, f"{above} of {runs} bounds exceed {float(exact)}")
+    found = Found(
+        {"reports audited": runs * n},
+        [(repr(mechanism), runs, f"{n:,}", f"{np.mean(bounds):.4f}", f"{max(bounds):.4f}", above)],
+    )
+    found.holds(above <= 13, mechanism, 0, f"{above} of {runs} bounds exceed {float(exact)}")
     return found
 
 
 def audited_closely(n: int) -> Found:
     """Hold the bound of a million reports to be within five per cent of the exact loss."""
     found = Found()
-    for subject in (GRR(10, 1.0), OUE(10, 1.0), SS(10, 1.0), OLH(10, 1.0)):
-        bound = audit(subject, n, rng=1).epsilon
-        found.holds(0.95 <= bound <= subject.privacy.report, subject, 1, f"the bound of {n} reports is {bound}")
+    for mechanism in (GRR(10, 1.0), OUE(10, 1.0), SS(10, 1.0), OLH(10, 1.0)):
+        bound = audit(mechanism, n, rng=1).epsilon
+        found.holds(
+            0.95 <= bound <= mechanism.privacy.report,
+            mechanism,
+            1,
+            f"the bound of {n} reports is {bound}",
+        )
         found.add("reports audited", n)
-        found.rows.append((repr(subject), 1, f"{n:,}", f"{bound:.4f}", f"{bound:.4f}", int(bound > subject.privacy.report)))
+        found.rows.append(
+            (
+                repr(mechanism),
+                1,
+                f"{n:,}",
+                f"{bound:.4f}",
+                f"{bound:.4f}",
+                int(bound > mechanism.privacy.report),
+            )
+        )
     return found
 
 
@@ -115,18 +189,28 @@ def audited_closely(n: int) -> Found:
 
 def settings(quick: bool) -> list[Any]:
     """Return the protocols whose moments are measured."""
-    made = [cls(k, epsilon) for cls in ONE_SHOT for k, epsilon in ((2, 1.0), (10, 0.5), (30, 2.0))] + [SHE(4, 1.0)]
-    made += [cls(k, eps_perm, eps_1) for cls in CHAINS for k, eps_perm, eps_1 in ((3, 2.0, 1.0), (20, 3.0, 1.0))]
+    made = [
+        cls(k, epsilon) for cls in ONE_SHOT for k, epsilon in ((2, 1.0), (10, 0.5), (30, 2.0))
+    ] + [SHE(4, 1.0)]
+    made += [
+        cls(k, eps_perm, eps_1)
+        for cls in CHAINS
+        for k, eps_perm, eps_1 in ((3, 2.0, 1.0), (20, 3.0, 1.0))
+    ]
     made += [DBitFlipPM(20, 2.0, b=10, d_bits=5)]
     return made[::9] if quick else made
 
 
 def moments(protocol: Any, quick: bool) -> Found:
-    """Hold counts of users who all hold one value to the channel's p and q, with so many reports that half a per cent would show."""
+    """Hold counts of users who all hold one value to the channel's p and q, with so many reports
+    that half a per cent would show.
+    """
     channel, found, seed = protocol.channel, Found(), 11
     own, other = (float(s) for s in channel.spread)
     p, q, share = float(channel.p), float(channel.q), float(protocol.answering[0])
-    wanted = max((Z / 0.005) ** 2 * own / p**2, (Z / 0.005) ** 2 * other / max(q, p / 4) ** 2) / share
+    wanted = (
+        max((Z / 0.005) ** 2 * own / p**2, (Z / 0.005) ** 2 * other / max(q, p / 4) ** 2) / share
+    )
     n = min(int(wanted) + 1, 10**6 if quick else 10**8)
     stream, total, done = Stream(seed), None, 0
     while done < n:
@@ -137,11 +221,27 @@ def moments(protocol: Any, quick: bool) -> Found:
     answers = np.broadcast_to(total.n, total.counts.shape)
     means = total.counts / answers
     v = int(protocol.cell_of(np.array([protocol.k - 1]))[0])
-    off = (means - np.where(np.arange(len(means)) == v, p, q)) / np.sqrt(np.where(np.arange(len(means)) == v, own, other) / answers)
-    found.holds(bool((np.abs(off) < Z).all()), protocol, seed, f"means {means}, expected {p} at {v} and {q}, {n} reports")
+    off = (means - np.where(np.arange(len(means)) == v, p, q)) / np.sqrt(
+        np.where(np.arange(len(means)) == v, own, other) / answers
+    )
+    found.holds(
+        bool((np.abs(off) < Z).all()),
+        protocol,
+        seed,
+        f"means {means}, expected {p} at {v} and {q}, {n} reports",
+    )
     seen = Z * np.sqrt(own / answers.min()) / p
     found.add("reports drawn for moments", n)
-    found.rows.append((repr(protocol), f"{n:,}", f"{means[v]:.6f}", f"{p:.6f}", f"{np.abs(off).max():.1f}", f"{100 * seen:.2f} %"))
+    found.rows.append(
+        (
+            repr(protocol),
+            f"{n:,}",
+            f"{means[v]:.6f}",
+            f"{p:.6f}",
+            f"{np.abs(off).max():.1f}",
+            f"{100 * seen:.2f} %",
+        )
+    )
     return found
 
 
@@ -152,30 +252,47 @@ def small() -> list[Any]:
     """Return protocols whose reports can be listed."""
     made = [cls(k, epsilon) for cls in ONE_SHOT for k, epsilon in ((3, 1.0), (5, 2.0))]
     made += [cls(3, 2.0, 1.0) for cls in CHAINS] + [DBitFlipPM(6, 2.0, b=4, d_bits=2)]
-    return [*made, SPL(OUE, [2, 3], 2.0), SMP([GRR, OUE], [3, 3], 1.0), RSFD(OUE, [2, 2], 1.0), RSFD(GRR, [2, 3], 1.0, balance=True)]
+    return [
+        *made,
+        SPL(OUE, [2, 3], 2.0),
+        SMP([GRR, OUE], [3, 3], 1.0),
+        RSFD(OUE, [2, 2], 1.0),
+        RSFD(GRR, [2, 3], 1.0, balance=True),
+    ]
 
 
-def fit(subject: Any, n: int) -> Found:
-    """Hold reports to their law; as a control, laws whose two likeliest reports have one per cent less and more have to be rejected."""
+def fit(mechanism: Any, n: int) -> Found:
+    """Hold reports to their law.
+
+    As a control, laws whose two likeliest reports have one per cent less and more have to be
+    rejected.
+    """
     found, seed = Found(), 13
-    value = 0 if hasattr(subject, "k") else [0] * subject.d
-    law = subject.law(value)
-    data = wire.encode(subject, subject.randomize(np.array([value] * n), seed))
-    seen = counted(data, subject.report_bytes)
-    found.holds(seen.keys() <= law.keys(), subject, seed, "a report that the law does not have")
+    value = 0 if hasattr(mechanism, "k") else [0] * mechanism.d
+    law = mechanism.law(value)
+    data = wire.encode(mechanism, mechanism.randomize(np.array([value] * n), seed))
+    seen = count_reports(data, mechanism.report_bytes)
+    found.holds(seen.keys() <= law.keys(), mechanism, seed, "a report that the law does not have")
     observed = np.array([seen.get(report, 0) for report in law])
     expected = np.array([float(n * chance) for chance in law.values()])
     z, control = chi_square(observed, expected)[0], chi_square(observed, tilted(expected))[0]
-    found.holds(z < Z, subject, seed, f"{z:.1f} deviations from its law")
-    found.holds(control > Z or n < 10**6, subject, seed, f"a wrong law is only {control:.1f} deviations away")
+    found.holds(z < Z, mechanism, seed, f"{z:.1f} deviations from its law")
+    found.holds(
+        control > Z or n < 10**6,
+        mechanism,
+        seed,
+        f"a wrong law is only {control:.1f} deviations away",
+    )
     found.add("reports drawn for fits", n)
     found.add("wrong laws rejected", int(control > Z))
-    found.rows.append((repr(subject), f"{n:,}", len(law), f"{z:.1f}", f"{control:.1f}"))
+    found.rows.append((repr(mechanism), f"{n:,}", len(law), f"{z:.1f}", f"{control:.1f}"))
     return found
 
 
 def tilted(expected: NDArray[Any]) -> NDArray[Any]:
-    """Return a law in which the likelier half of the outcomes has one per cent more, and the others so much less."""
+    """Return a law in which the likelier half of the outcomes has one per cent more, and the others
+    so much less.
+    """
     order = np.argsort(-expected)
     more = order[: max(1, len(order) // 2)]
     wrong = expected.copy()
@@ -186,34 +303,55 @@ def tilted(expected: NDArray[Any]) -> NDArray[Any]:
 
 
 def below() -> Found:
-    """Hold whole numbers below m to be uniform, and a law that is one per cent off to be rejected."""
+    """Hold whole numbers below m to be uniform, and a law that is one per cent off to be
+    rejected.
+    """
     found = Found()
     for m in (2, 3, 7, 1000):
         n = max(4 * 10**6, 2000 * m)
         observed = np.bincount(Source.of(Stream(17), b"verify", n).below(n, m), minlength=m)
         expected = np.full(m, n / m)
         z, control = chi_square(observed, expected)[0], chi_square(observed, tilted(expected))[0]
-        found.holds(z < Z and control > Z, f"below {m}", 17, f"{z:.1f} deviations, the control {control:.1f}")
+        found.holds(
+            z < Z and control > Z,
+            f"below {m}",
+            17,
+            f"{z:.1f} deviations, the control {control:.1f}",
+        )
         found.rows.append((f"whole numbers below {m}", f"{n:,}", m, f"{z:.1f}", f"{control:.1f}"))
         found.add("wrong laws rejected", int(control > Z))
     return found
 
 
 def noise(n: int) -> Found:
-    """Hold the noise of SHE to its law, and the law of a budget one per cent larger to be rejected."""
+    """Hold the noise of SHE to its law, and the law of a budget one per cent larger to be
+    rejected.
+    """
     found, reach = Found(), 40
     for epsilon in (0.5, 2.0):
         protocol = SHE(2, epsilon)
         drawn = np.clip(protocol.randomize(np.zeros(n, np.int64), 19)[:, 1], -reach, reach)
         observed = np.bincount(drawn + reach, minlength=2 * reach + 1)
         laws = []
-        for exponent in (Fraction(protocol.weight, 2**32), Fraction(protocol.weight, 2**32) * Fraction(101, 100)):
+        for exponent in (
+            Fraction(protocol.weight, 2**32),
+            Fraction(protocol.weight, 2**32) * Fraction(101, 100),
+        ):
             weights = np.exp(-float(exponent) * np.abs(np.arange(-2000, 2001)))
-            folded = np.bincount(np.clip(np.arange(-2000, 2001), -reach, reach) + reach, weights=weights)
+            folded = np.bincount(
+                np.clip(np.arange(-2000, 2001), -reach, reach) + reach, weights=weights
+            )
             laws.append(n * folded / weights.sum())
         z, control = (chi_square(observed, law)[0] for law in laws)
-        found.holds(z < Z and (control > Z or n < 10**6), protocol, 19, f"{z:.1f} deviations, the control {control:.1f}")
-        found.rows.append((f"noise of {protocol!r}", f"{n:,}", 2 * reach + 1, f"{z:.1f}", f"{control:.1f}"))
+        found.holds(
+            z < Z and (control > Z or n < 10**6),
+            protocol,
+            19,
+            f"{z:.1f} deviations, the control {control:.1f}",
+        )
+        found.rows.append(
+            (f"noise of {protocol!r}", f"{n:,}", 2 * reach + 1, f"{z:.1f}", f"{control:.1f}")
+        )
         found.add("wrong laws rejected", int(control > Z))
     return found
 
@@ -222,24 +360,44 @@ def noise(n: int) -> Found:
 
 
 def coverage(cls: Any, epsilon: float, quick: bool) -> Found:
-    """Add up the exact probability that 95 % intervals cover, on a grid of k, n and f, for the users and for the population."""
+    """Add up the exact probability that 95 % intervals cover, on a grid of k, n and f, for the
+    users and for the population.
+    """
     found = Found()
-    cells = product((2, 10, 100), (100, 1000, 20_000) if not quick else (1000,), (0.0, 0.01, 0.1, 0.5, 0.9), ("sample", "population"))
+    cells = product(
+        (2, 10, 100),
+        (100, 1000, 20_000) if not quick else (1000,),
+        (0.0, 0.01, 0.1, 0.5, 0.9),
+        ("sample", "population"),
+    )
     for k, n, f, of in cells:
         protocol = cls(k, 2.5 * epsilon, epsilon) if cls in CHAINS else cls(k, epsilon)
         channel = protocol.channel
         f = round(n * f) / n
         start, law = channel.count_law(n, f, sampled=of == "population")
         drawn = np.flatnonzero(law > 1e-9)
-        step = max(1, len(drawn) // 600)  # neighbouring counts have neighbouring limits: every so many stand for those around them
+        # Neighbouring counts have neighbouring limits: every so many stand for those around them
+        step = max(1, len(drawn) // 600)
         chosen = drawn[step // 2 :: step]
         counts = start + chosen
         limits = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, 0.95, of)
         weights = np.add.reduceat(law[drawn], np.arange(0, len(drawn), step))[: len(chosen)]
         covered = float(weights[(limits[:, 0] <= f) & (f <= limits[:, 1])].sum() / weights.sum())
         large = min(n, n * float(channel.spread[1])) >= intervals.SMALL
-        found.holds(covered > 0.94, protocol, None, f"intervals of the {of} cover {covered:.4f} at n={n}, f={f}")
-        found.holds(covered < 0.96 or not large, protocol, None, f"intervals of the {of} cover {covered:.4f} at n={n}, f={f}")
+        found.holds(
+            covered > 0.94,
+            protocol,
+            None,
+            f"intervals of the {of} cover {covered:.4f} at n={n}, f={f}",
+        )
+        found.holds(
+            covered < 0.96 or not large,
+            protocol,
+            None,
+            f"intervals of the {of} cover {covered:.4f} at n={n}, f={f}",
+        )
         found.add("settings of intervals", 1)
-        found.rows.append((cls.__name__, k, epsilon, n, f, of, covered, n * float(channel.spread[1])))
+        found.rows.append(
+            (cls.__name__, k, epsilon, n, f, of, covered, n * float(channel.spread[1]))
+        )
     return found

@@ -1,4 +1,7 @@
-"""Everything that is claimed, verified at length: ``make verify``, into docs/verification.md and a picture."""
+"""Everything that is claimed, verified at length.
+
+``make verify``, into docs/verification.md and a picture.
+"""
 
 import argparse
 import os
@@ -12,27 +15,46 @@ import matplotlib as mpl
 import numpy as np
 import parts
 
-from multi_freq_ldpy.progress import Progress
+from multi_freq_ldpy.files.progress import Progress
 
 ROOT = Path(__file__).parent.parent
 HEADS = {
     "enumeration": ("", "settings", "pairs of a report and an input"),
-    "audits": ("protocol", "runs", "reports a run", "mean bound", "largest bound", "above the exact loss"),
+    "audits": (
+        "protocol",
+        "runs",
+        "reports a run",
+        "mean bound",
+        "largest bound",
+        "above the exact loss",
+    ),
     "moments": ("protocol", "reports", "mean", "p", "deviations", "would show from"),
     "fit": ("what", "reports", "outcomes", "deviations", "deviations of a wrong law"),
 }
 ABOUT = {
-    "enumeration": "The exact loss over all reports and all pairs of inputs, in rational arithmetic, is what `privacy` says: one report "
-    "and a lifetime, whole records and one attribute.",
-    "audits": "Bounds of 99 % confidence from reports on the wire, over seeded runs (the exact loss is 1 throughout): a right audit "
-    "exceeds the exact loss in one run of a hundred at most.",
-    "moments": "What users who all hold the last value contribute to it, and to every other one, against p and q as stated: the largest "
-    "deviation, and from which relative error of p on it would exceed six deviations.",
-    "fit": "Chi-square of reports against their law, in standard deviations; and against a law that is one per cent off, which has to be "
-    "rejected (beyond six).",
-    "coverage": "The exact probability that 95 % intervals cover the true frequency, over k = 2, 10, 100, ε = 0.5, 1, 3, 6, n from 100 to "
-    "20 000 and f from 0 to 0.9, of the users and of the population. Where counts are too small for the normal law, intervals are exact "
-    "ones, which cover more.",
+    "enumeration": (
+        "The exact loss over all reports and all pairs of inputs, in rational arithmetic, is what"
+        " `privacy` says: one report and a lifetime, whole records and one attribute."
+    ),
+    "audits": (
+        "Bounds of 99 % confidence from reports on the wire, over seeded runs (the exact loss is 1"
+        " throughout): a right audit exceeds the exact loss in one run of a hundred at most."
+    ),
+    "moments": (
+        "What users who all hold the last value contribute to it, and to every other one, against p"
+        " and q as stated: the largest deviation, and from which relative error of p on it would"
+        " exceed six deviations."
+    ),
+    "fit": (
+        "Chi-square of reports against their law, in standard deviations; and against a law that is"
+        " one per cent off, which has to be rejected (beyond six)."
+    ),
+    "coverage": (
+        "The exact probability that 95 % intervals cover the true frequency, over k = 2, 10, 100, ε"
+        " = 0.5, 1, 3, 6, n from 100 to 20 000 and f from 0 to 0.9, of the users and of the"
+        " population. Where counts are too small for the normal law, intervals are exact ones,"
+        " which cover more."
+    ),
 }
 
 
@@ -42,18 +64,31 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a sample of everything, into build/")
     parser.add_argument("--only", help="one part only, into build/")
     given = parser.parse_args()
-    chosen = {name: jobs for name, jobs in parts.jobs(given.quick).items() if given.only in (None, name)}
+    chosen = {
+        name: jobs for name, jobs in parts.jobs(given.quick).items() if given.only in (None, name)
+    }
     found: dict[str, list[parts.Found]] = {name: [] for name in chosen}
     started = time.monotonic()
     os.environ.setdefault("MULTI_FREQ_LDPY_THREADS", "1")
-    with ProcessPoolExecutor(os.cpu_count()) as pool, Progress("verify", sum(map(len, chosen.values()))) as progress:
-        waiting = {pool.submit(job): (name, i) for name, jobs in chosen.items() for i, job in enumerate(jobs)}
+    with (
+        ProcessPoolExecutor(os.cpu_count()) as pool,
+        Progress("verify", sum(map(len, chosen.values()))) as progress,
+    ):
+        waiting = {
+            pool.submit(job): (name, i)
+            for name, jobs in chosen.items()
+            for i, job in enumerate(jobs)
+        }
         done: dict[tuple[str, int], parts.Found] = {}
         for each in as_completed(waiting):
             done[waiting[each]] = each.result()
             progress.step(waiting[each][0])
             if not sys.stderr.isatty() and len(done) % 20 == 0:
-                print(f"{len(done)} of {len(waiting)} jobs, {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+                print(
+                    f"{len(done)} of {len(waiting)} jobs, {time.monotonic() - started:.0f} s",
+                    file=sys.stderr,
+                    flush=True,
+                )
         for name, i in sorted(done):
             found[name].append(done[name, i])
     wrong = [why for results in found.values() for each in results for why in each.wrong]
@@ -64,9 +99,16 @@ def main() -> int:
     folder = ROOT / ("build" if given.quick or given.only else "docs")
     (folder / "pictures").mkdir(parents=True, exist_ok=True)
     if "coverage" in found:
-        draw([row for each in found["coverage"] for row in each.rows], folder / "pictures" / "coverage.svg")
+        draw(
+            [row for each in found["coverage"] for row in each.rows],
+            folder / "pictures" / "coverage.svg",
+        )
     (folder / "verification.md").write_text(page(found, proved, wrong))
-    print("proved:", ", ".join(f"{many:,} {what}" for what, many in proved.items()), f"in {(time.monotonic() - started) / 60:.1f} min")
+    print(
+        "proved:",
+        ", ".join(f"{many:,} {what}" for what, many in proved.items()),
+        f"in {(time.monotonic() - started) / 60:.1f} min",
+    )
     for why in wrong:
         print("DOES NOT HOLD:", why)
     return bool(wrong)
@@ -83,9 +125,16 @@ def page(found: dict[str, list[parts.Found]], proved: Counter[str], wrong: list[
             lines += coverage([row for each in results for row in each.rows])
             continue
         head = HEADS[name]
-        lines += [ABOUT[name], "", f"| {' | '.join(head)} |", "|" + " --- |" + " ---: |" * (len(head) - 1)]
         lines += [
-            f"| {' | '.join(f'{each:,}' if isinstance(each, int) else str(each) for each in row)} |" for one in results for row in one.rows
+            ABOUT[name],
+            "",
+            f"| {' | '.join(head)} |",
+            "|" + " --- |" + " ---: |" * (len(head) - 1),
+        ]
+        lines += [
+            f"| {' | '.join(f'{each:,}' if isinstance(each, int) else str(each) for each in row)} |"
+            for one in results
+            for row in one.rows
         ]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
@@ -93,11 +142,23 @@ def page(found: dict[str, list[parts.Found]], proved: Counter[str], wrong: list[
 
 def coverage(rows: list[tuple[object, ...]]) -> list[str]:
     """Return the coverage of intervals by protocol."""
-    lines = [ABOUT["coverage"], "", "| protocol | settings | least | median | most |", "| --- | ---: | ---: | ---: | ---: |"]
+    lines = [
+        ABOUT["coverage"],
+        "",
+        "| protocol | settings | least | median | most |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
     for name in dict.fromkeys(str(row[0]) for row in rows):
         own = np.array([row[6] for row in rows if row[0] == name], np.float64)
-        lines.append(f"| {name} | {len(own)} | {own.min():.4f} | {np.median(own):.4f} | {own.max():.4f} |")
-    return [*lines, "", "![coverage of 95 % intervals against the variance of a count](pictures/coverage.svg)", ""]
+        lines.append(
+            f"| {name} | {len(own)} | {own.min():.4f} | {np.median(own):.4f} | {own.max():.4f} |"
+        )
+    return [
+        *lines,
+        "",
+        "![coverage of 95 % intervals against the variance of a count](pictures/coverage.svg)",
+        "",
+    ]
 
 
 def draw(rows: list[tuple[object, ...]], path: Path) -> None:
@@ -110,7 +171,15 @@ def draw(rows: list[tuple[object, ...]], path: Path) -> None:
     for of, colour, marker in (("sample", "#0072B2", "o"), ("population", "#D55E00", "x")):
         points = np.array([(row[7], row[6]) for row in rows if row[5] == of], np.float64)
         ax.plot(
-            points[:, 0], 100 * points[:, 1], marker, ls="", color=colour, markersize=3, alpha=0.6, label=f"of the {of}", rasterized=True
+            points[:, 0],
+            100 * points[:, 1],
+            marker,
+            ls="",
+            color=colour,
+            markersize=3,
+            alpha=0.6,
+            label=f"of the {of}",
+            rasterized=True,
         )
     ax.axhline(95, color="black", lw=0.8)
     ax.axhspan(94, 96, color="#999999", alpha=0.2, lw=0)

@@ -6,7 +6,8 @@ Everything at once: records, asked for again and again.
 """
 
 # %%
-# With two budgets, ``SMP`` has every user report one attribute, the same for ever, drawn once from the device's secret.
+# With two budgets, ``SMP`` has every user report one attribute, the same for ever, drawn once from
+# the device's secret.
 import tempfile
 from pathlib import Path
 
@@ -36,7 +37,9 @@ _ = rounds.plot()
 # %%
 # The last round in numbers, beside what splitting the budgets would give:
 print(rounds[-1]["smokes"])
-split = Survey(attributes, eps_perm=4.0, eps_1=2.0, solution=SPL).panel(20_000, rng=1).run(tables[-1:])
+split = (
+    Survey(attributes, eps_perm=4.0, eps_1=2.0, solution=SPL).panel(20_000, rng=1).run(tables[-1:])
+)
 print(split[0]["smokes"])
 
 # %%

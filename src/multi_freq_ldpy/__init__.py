@@ -1,35 +1,38 @@
-"""Frequency estimation under local differential privacy: one short class a protocol, exact guarantees, errors on every estimate."""
+"""Frequency estimation under local differential privacy.
+
+One short class a protocol, exact guarantees, errors on every estimate.
+"""
 
 from typing import TYPE_CHECKING, Any
 
 from . import datasets, exact, registry, wire
-from .auditing import Audit, audit
-from .channel import Channel
-from .comparison import Comparison, compare
-from .estimate import Difference, Estimate
-from .estimates import Estimates, Rounds
+from .adaptive import best
+from .analysis.auditing import Audit, audit
+from .analysis.poisoning import Influence, influence
+from .analysis.worst_case import exact_epsilon
+from .core.channel import Channel
+from .core.privacy import Privacy
+from .core.randomness import Stream
+from .core.tally import Tally
+from .estimation.estimate import Difference, Estimate
+from .estimation.several import Estimates, Rounds
 from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
 from .longitudinal.client import Client
 from .longitudinal.dbitflip import DBitFlipPM
 from .longitudinal.ledger import LimitReached
 from .longitudinal.panel import Panel, over_rounds
-from .planning import epsilon_for, recommend, sample_size
-from .poisoning import Influence, influence
-from .privacy import Privacy
 from .protocol import Protocol
-from .protocols.adaptive import best
 from .protocols.grr import GRR
 from .protocols.hashing import BLH, OLH
 from .protocols.histogram import SHE
 from .protocols.subset import SS
 from .protocols.unary import OUE, SUE, THE
-from .randomness import Stream
 from .solutions.rsfd import RSFD
 from .solutions.smp import SMP
 from .solutions.spl import SPL
+from .studies.comparison import Comparison, compare
+from .studies.planning import epsilon_for, recommend, sample_size
 from .survey import Survey
-from .tally import Tally
-from .worst_case import exact_epsilon
 
 if TYPE_CHECKING:
     from . import checks

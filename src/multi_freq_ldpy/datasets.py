@@ -1,20 +1,45 @@
-"""People who do not exist, so that every example runs without a download: a census of nine attributes, and answers that drift."""
+"""People who do not exist, so that every example runs without a download.
+
+A census of nine attributes, and answers that drift.
+"""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check
+from .core import validate
 
 AGES = tuple(range(17, 91))
-REGIONS = ("coast", "capital", "north", "south", "east", "west", "hills", "lakes", "border", "plain", "islands", "forest")
+REGIONS = (
+    "coast",
+    "capital",
+    "north",
+    "south",
+    "east",
+    "west",
+    "hills",
+    "lakes",
+    "border",
+    "plain",
+    "islands",
+    "forest",
+)
 SCHOOLING = ("none", "primary", "secondary", "vocational", "bachelor", "master or more")
 WORK = (
     *("services", "trade", "health", "industry", "education", "transport", "building", "farming"),
     *("offices", "computing", "law", "arts", "police", "research", "fishing"),
 )
-INCOMES = ("under 10k", "10k to 20k", "20k to 30k", "30k to 40k", "40k to 60k", "60k to 80k", "80k to 120k", "over 120k")
+INCOMES = (
+    "under 10k",
+    "10k to 20k",
+    "20k to 30k",
+    "30k to 40k",
+    "40k to 60k",
+    "60k to 80k",
+    "80k to 120k",
+    "over 120k",
+)
 
 CATEGORIES: dict[str, tuple[Any, ...]] = {
     "sex": ("female", "male"),
@@ -29,18 +54,29 @@ CATEGORIES: dict[str, tuple[Any, ...]] = {
 }
 """The attributes of ``population`` and their categories, 2 to 74 of them."""
 
-DEPENDENCE: dict[tuple[str, str], float] = {("schooling", "income"): 0.6, ("age", "status"): 0.7, ("sex", "smokes"): 0.15}
-"""Pairs that depend on each other: with this probability the second follows from the first, otherwise it is drawn from its own law."""
+DEPENDENCE: dict[tuple[str, str], float] = {
+    ("schooling", "income"): 0.6,
+    ("age", "status"): 0.7,
+    ("sex", "smokes"): 0.15,
+}
+"""Pairs that depend on each other.
+
+With this probability the second follows from the first, otherwise it is drawn from its own law.
+"""
 
 
 def marginals() -> dict[str, NDArray[np.float64]]:
-    """Return the law from which each attribute of ``population`` is drawn where it does not follow from another.
+    """Return the law from which each attribute of ``population`` is drawn where it does not follow
+    from another.
 
-    Those of income, status and smokes are not how often these occur in the end, because most or some follow from another attribute.
-    Regions and work fall off like Zipf's law; ages have two peaks, near 28 and 58.
+    Those of income, status and smokes are not how often these occur in the end, because most or
+    some follow from another attribute. Regions and work fall off like Zipf's law; ages have two
+    peaks, near 28 and 58.
     """
     ages = np.array(AGES)
-    two_peaks = 1.2 * np.exp(-(((ages - 28) / 9) ** 2) / 2) + np.exp(-(((ages - 58) / 12) ** 2) / 2) + 0.02
+    two_peaks = (
+        1.2 * np.exp(-(((ages - 28) / 9) ** 2) / 2) + np.exp(-(((ages - 58) / 12) ** 2) / 2) + 0.02
+    )
     laws: dict[str, Any] = {
         "sex": [0.51, 0.49],
         "age": two_peaks,
@@ -58,27 +94,35 @@ def marginals() -> dict[str, NDArray[np.float64]]:
 def population(n: int, rng: Any = None) -> dict[str, list[Any]]:
     """Return n people as a table, a dict of lists with the nine attributes of ``CATEGORIES``.
 
-    These are sex and smokes (2 categories), status (4), household (5), schooling (6), income (8), region (12), work (15) and age (74).
-    Region and work fall off like Zipf's law, age has two peaks, near 28 and 58. Three pairs depend on each other (``DEPENDENCE``): with
-    probability 0.6 income follows from schooling, with 0.7 status from age, and with 0.15 smokes from sex; otherwise, and for all other
-    attributes, values are drawn from ``marginals()``, independently.
+    These are sex and smokes (2 categories), status (4), household (5), schooling (6), income (8),
+    region (12), work (15) and age (74). Region and work fall off like Zipf's law, age has two
+    peaks, near 28 and 58. Three pairs depend on each other (``DEPENDENCE``): with probability 0.6
+    income follows from schooling, with 0.7 status from age, and with 0.15 smokes from sex;
+    otherwise, and for all other attributes, values are drawn from ``marginals()``, independently.
 
     ``rng`` is a seed or a NumPy Generator: nothing here needs to be secret.
 
     >>> people = population(10_000, rng=1)
-    >>> {name: len(categories) for name, categories in CATEGORIES.items()}["age"], people["region"][:3]
+    >>> len(CATEGORIES["age"]), people["region"][:3]
     (74, ['capital', 'capital', 'capital'])
     """
-    users, generator = _check.Integer(1, 2**40)("n", n), np.random.default_rng(rng)
+    users, generator = validate.Integer(1, 2**40)("n", n), np.random.default_rng(rng)
     drawn = {name: generator.choice(len(law), users, p=law) for name, law in marginals().items()}
     follows = {
-        "income": np.minimum(drawn["schooling"] + generator.integers(0, 3, users), len(INCOMES) - 1),
-        "status": np.select([drawn["age"] < 10, drawn["age"] < 45, drawn["age"] < 60], [0, 1, 2], 3),
+        "income": np.minimum(
+            drawn["schooling"] + generator.integers(0, 3, users), len(INCOMES) - 1
+        ),
+        "status": np.select(
+            [drawn["age"] < 10, drawn["age"] < 45, drawn["age"] < 60], [0, 1, 2], 3
+        ),
         "smokes": drawn["sex"],
     }
     for (_, second), share in DEPENDENCE.items():
         drawn[second] = np.where(generator.random(users) < share, follows[second], drawn[second])
-    return {name: [categories[i] for i in drawn[name].tolist()] for name, categories in CATEGORIES.items()}
+    return {
+        name: [categories[i] for i in drawn[name].tolist()]
+        for name, categories in CATEGORIES.items()
+    }
 
 
 DRIFTING = ("walk", "bicycle", "bus", "train", "car", "none")
@@ -88,16 +132,19 @@ KEEPS = 0.9
 def drifting(n: int, rounds: int, rng: Any = None) -> NDArray[np.int64]:
     """Return the answers of n people in each round, numbers of ``DRIFTING``, shape (rounds, n).
 
-    From round to round nine of ten keep their answer; the others draw a new one from a law that goes, round by round, from mostly
-    "car" to mostly "bicycle" and "train".
+    From round to round nine of ten keep their answer; the others draw a new one from a law that
+    goes, round by round, from mostly "car" to mostly "bicycle" and "train".
 
     >>> answers = drifting(5000, 12, rng=1)
     >>> answers.shape, float((answers[1:] == answers[:-1]).mean().round(2))
     ((12, 5000), 0.92)
     """
-    users, times = _check.Integer(1, 2**40)("n", n), _check.Integer(1, 2**31)("rounds", rounds)
+    users, times = validate.Integer(1, 2**40)("n", n), validate.Integer(1, 2**31)("rounds", rounds)
     generator = np.random.default_rng(rng)
-    before, after = np.array([0.1, 0.08, 0.12, 0.1, 0.5, 0.1]), np.array([0.12, 0.36, 0.12, 0.25, 0.08, 0.07])
+    before, after = (
+        np.array([0.1, 0.08, 0.12, 0.1, 0.5, 0.1]),
+        np.array([0.12, 0.36, 0.12, 0.25, 0.08, 0.07]),
+    )
     answers = np.empty((times, users), np.int64)
     for i in range(times):
         law = before + (after - before) * (i / max(1, times - 1))

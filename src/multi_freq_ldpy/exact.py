@@ -1,98 +1,35 @@
-"""Probabilities as integers over 2⁶⁴, derived without floating point and rounded once, toward privacy.
+"""Exact probabilities for protocols written elsewhere: the names of ``core.exact``."""
 
-Everything starts from the exact value of the user's double. e^x is enclosed between two rational numbers (``decimal`` at 80
-digits, widened); the bound on the private side is used, so every inequality the guarantee needs holds exactly.
-"""
+from .core.exact import (
+    WORD,
+    amplify,
+    below,
+    bit_weights,
+    budget,
+    decimal,
+    exp,
+    largest_below,
+    ln,
+    log,
+    symbol_weights,
+    too_small,
+)
 
-from decimal import ROUND_HALF_EVEN, Context, Decimal
-from fractions import Fraction
-from math import ceil, floor, inf, nextafter
+amplified = amplify
+"""The name of ``amplify`` before version 1.0."""
 
-WORD = 2**64
-_CONTEXT = Context(prec=80, rounding=ROUND_HALF_EVEN, Emin=-(10**6), Emax=10**6)
-_SLACK = Fraction(1, 10**70)
-
-
-def decimal(x: Fraction) -> Decimal:
-    """Return x to 80 digits."""
-    return _CONTEXT.divide(Decimal(x.numerator), Decimal(x.denominator))
-
-
-def budget(epsilon: float) -> Fraction:
-    """Return the exact value of a budget, or 1000 where it is larger: no probability above 2⁻⁶⁴ can tell them apart."""
-    return min(Fraction(epsilon), Fraction(1000))
-
-
-def exp(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Return rational numbers just below and just above e^x."""
-    value = Fraction(_CONTEXT.exp(decimal(x)))
-    return value * (1 - _SLACK), value * (1 + _SLACK)
-
-
-def ln(ratio: Fraction) -> Fraction:
-    """Return the natural logarithm to 70 digits or more."""
-    return Fraction(_CONTEXT.ln(decimal(ratio)))
-
-
-def log(ratio: Fraction) -> float:
-    """Return the double nearest to ln(ratio)."""
-    return float(ln(ratio))
-
-
-def below(x: Fraction) -> float:
-    """Return the largest double that is at most x.
-
-    >>> below(Fraction(1.0) / 10) < 0.1
-    True
-    """
-    nearest = float(x)
-    return nearest if Fraction(nearest) <= x else nextafter(nearest, -inf)
-
-
-def amplified(epsilon: float, d: int) -> float:
-    """Return ln(d·(e^ε − 1) + 1), rounded down: the budget at which RS+FD reports one of d attributes.
-
-    >>> round(amplified(1.0, 2), 5), amplified(1.0, 1)
-    (1.48988, 1.0)
-    """
-    if d == 1:
-        return epsilon
-    lower, _ = exp(budget(epsilon))
-    return max(epsilon, below(ln(d * (lower - 1) + 1) * (1 - _SLACK)))
-
-
-def largest_below(ratio: Fraction) -> float:
-    """Return the largest double whose exponential is at most ``ratio``.
-
-    >>> largest_below(exp(Fraction(2.0))[0]) < 2.0
-    True
-    """
-    return below(ln(ratio) * (1 - _SLACK))
-
-
-def too_small(epsilon: float, k: int, name: str = "epsilon") -> ValueError:
-    """Return the error for a budget whose probabilities are equal once they are multiples of 2⁻⁶⁴."""
-    return ValueError(f"{name}={epsilon!r} is too small to be realised with k={k}: the probabilities round to equality")
-
-
-def symbol_weights(m: int, epsilon: float, k: int | None = None) -> tuple[int, int]:
-    """Return (T, Q) with T + (m − 1)·Q = 2⁶⁴ and T/Q as close to e^ε as possible without exceeding it.
-
-    >>> t, q = symbol_weights(3, 1.0)
-    >>> t + 2 * q == 2**64, round(t / q, 6)
-    (True, 2.718282)
-    """
-    below, _ = exp(budget(epsilon))
-    q = ceil(WORD / (below + m - 1))
-    t = WORD - (m - 1) * q
-    if t <= q:
-        raise too_small(epsilon, k or m)
-    return t, q
-
-
-def bit_weights(p: Fraction, q: Fraction, epsilon: float, k: int) -> tuple[int, int]:
-    """Return p rounded down and q rounded up to multiples of 2⁻⁶⁴ strictly between 0 and 1, as integers."""
-    own, other = min(WORD - 1, floor(p * WORD)), max(1, ceil(q * WORD))
-    if own <= other:
-        raise too_small(epsilon, k)
-    return own, other
+__all__ = [
+    "WORD",
+    "amplified",
+    "amplify",
+    "below",
+    "bit_weights",
+    "budget",
+    "decimal",
+    "exp",
+    "largest_below",
+    "ln",
+    "log",
+    "symbol_weights",
+    "too_small",
+]

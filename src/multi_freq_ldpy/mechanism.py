@@ -1,4 +1,7 @@
-"""What a protocol for one attribute and a solution over several have in common: reports are drawn, checked and counted."""
+"""What a protocol for one attribute and a solution over several have in common.
+
+Reports are drawn, checked and counted.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
@@ -10,17 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, parallel
-from .privacy import Privacy
-from .randomness import Rng, Source, Stream, as_stream
-from .tally import Tally
+from .core import parallel, validate
+from .core.privacy import Privacy
+from .core.randomness import Rng, Source, Stream, as_stream
+from .core.tally import Tally
 
 LARGEST_LAW = 2**20
 BATCH = 2**16
 
 
 class Mechanism(ABC):
-    """Base of ``Protocol`` and ``Solution``: turns inputs into reports of a fixed dtype, and reports into counts."""
+    """Base of ``Protocol`` and ``Solution``.
+
+    Turns inputs into reports of a fixed dtype, and reports into counts.
+    """
 
     # What a subclass declares
 
@@ -32,12 +38,17 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def report_dtype(self) -> np.dtype[Any]:
-        """The dtype of one report, possibly with a shape: reports are ``np.empty(n, report_dtype)``."""
+        """The dtype of one report, possibly with a shape.
+
+        Reports are ``np.empty(n, report_dtype)``.
+        """
 
     @property
     @abstractmethod
     def parts(self) -> tuple[tuple[Any, slice], ...]:
-        """For each attribute, as what the aggregator sees it (a channel and a domain), and where its counts are."""
+        """For each attribute, as what the aggregator sees it (a channel and a domain), and where
+        its counts are.
+        """
 
     @property
     @abstractmethod
@@ -46,7 +57,9 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
-        """Return inputs as an array with a user a row, checked, and whether a single user's was given."""
+        """Return inputs as an array with a user a row, checked, and whether a single user's was
+        given.
+        """
 
     @abstractmethod
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
@@ -75,32 +88,47 @@ class Mechanism(ABC):
         entries = self.parts[-1][1].stop
         step = max(1, 2**22 // entries)
         parts = (self.contributions(reports[i : i + step]) for i in range(0, len(reports), step))
-        return sum((part.sum(axis=0, dtype=np.int64) for part in parts), np.zeros(entries, np.int64))
+        return sum(
+            (part.sum(axis=0, dtype=np.int64) for part in parts), np.zeros(entries, np.int64)
+        )
 
     def _answers(self, reports: NDArray[Any]) -> int | NDArray[np.int64]:
-        """Return how many reports there are, an entry a value where not every report speaks of every value."""
+        """Return how many reports there are, an entry a value where not every report speaks of
+        every value.
+        """
         return len(reports)
 
     # What lasts over a user's reports: nothing, unless a subclass says so
 
     @property
     def permanent(self) -> "Mechanism | None":
-        """What one report of holds all that is ever told about an unchanged input; None where every report tells more."""
+        """What one report of holds all that is ever told about an unchanged input.
+
+        None where every report tells more.
+        """
         return None
 
-    def _again(
-        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, fresh: Sequence[Stream], out: NDArray[Any]
+    def _report_again(
+        self,
+        values: NDArray[np.int64],
+        users: NDArray[np.int64],
+        memory: Source,
+        fresh: Sequence[Stream],
+        out: NDArray[Any],
     ) -> None:
-        """Write a further report of each of the users, who are numbered in ``memory``: all that lasts is drawn from there.
+        """Write a further report of each of the users, who are numbered in ``memory``.
+
+        All that lasts is drawn from there.
 
         The rest is drawn from ``fresh``, a stream an attribute.
         """
         self._draw(values, Source.of(fresh[0], self._label, len(values)), out)
 
-    def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
+    def _charges(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
         """Return what a report of the first user in ``memory`` is charged for.
 
-        Each charge names an account and the memo class that is paid for once and for all, or None where every report is paid for.
+        Each charge names an account and the memo class that is paid for once and for all, or None
+        where every report is paid for.
         """
         return [(0, None)]
 
@@ -116,15 +144,19 @@ class Mechanism(ABC):
         """Return the unbiased frequencies with their errors, from a tally or from reports."""
 
     def tally(self, reports: Any) -> Tally:
-        """Count reports: an array or list of them, or an iterable of batches, which needs no more memory than one batch."""
+        """Count reports: an array or list of them, or an iterable of batches, which needs no more
+        memory than one batch.
+        """
         total = None
         for batch in self._batches(reports):
             parts: list[tuple[NDArray[np.int64], Any]] = []
 
-            def job(low: int, high: int, batch: NDArray[Any] = batch, parts: list[Any] = parts) -> None:
+            def job(
+                low: int, high: int, batch: NDArray[Any] = batch, parts: list[Any] = parts
+            ) -> None:
                 parts.append((self._count(batch[low:high]), self._answers(batch[low:high])))
 
-            parallel.ranges(len(batch), job)
+            parallel.run_ranges(len(batch), job)
             counts, answers = zip(*parts, strict=True)
             counted = Tally(self, np.sum(counts, axis=0), np.sum(answers, axis=0), len(batch))
             total = counted if total is None else total + counted
@@ -153,34 +185,55 @@ class Mechanism(ABC):
 
     def _draw(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         """Randomize with as many threads as there are."""
-        values = readonly(values)
-        parallel.ranges(len(values), lambda low, high: self._randomize(values[low:high], source.skip(low), out[low:high]))
+        values = as_readonly(values)
+        parallel.run_ranges(
+            len(values),
+            lambda low, high: self._randomize(values[low:high], source.skip(low), out[low:high]),
+        )
 
-    def _counted(self, reports: Any) -> Tally:
+    def _as_tally(self, reports: Any) -> Tally:
         """Return a tally of this object as it is, and reports counted."""
         tally = reports if isinstance(reports, Tally) else self.tally(reports)
-        if tally.protocol != self:
-            raise ValueError(f"tally was counted by {_check.shown(tally.protocol)}, not by {_check.shown(self)}")
+        if tally.mechanism != self:
+            raise ValueError(
+                f"tally was counted by {validate.quote(tally.mechanism)}, not by"
+                f" {validate.quote(self)}"
+            )
         return tally
 
     def _as_reports(self, reports: Any) -> NDArray[Any]:
         """Return one report or many as a contiguous array of the report dtype, or refuse them."""
         empty = np.empty(0, self.report_dtype)
-        array = _check.plain("reports", reports)
+        array = validate.as_array("reports", reports)
         if array.shape == (0,):
             return empty
         shape = array.shape
         if array.ndim == empty.ndim - 1 and isinstance(reports, np.ndarray | np.generic):
             array = array[np.newaxis]
         if array.ndim != empty.ndim or array.shape[1:] != empty.shape[1:]:
-            raise ValueError(f"reports must have shape {('n', *empty.shape[1:])}, not {shape}: {_check.shown(reports)}")
+            raise ValueError(
+                f"reports must have shape {('n', *empty.shape[1:])}, not {shape}:"
+                f" {validate.quote(reports)}"
+            )
         if array.dtype != empty.dtype:
-            if array.dtype.kind == "O" and (wrong := _check.culprit(array)):
-                raise TypeError(f"reports{list(wrong[0])} = {_check.shown(wrong[1])} is not a report of {_check.shown(self)}")
+            if array.dtype.kind == "O" and (wrong := validate.find_non_integer(array)):
+                raise TypeError(
+                    f"reports{list(wrong[0])} = {validate.quote(wrong[1])} is not a report of"
+                    f" {validate.quote(self)}"
+                )
             if empty.dtype.kind not in "iu" or array.dtype.kind not in "iu":
-                raise TypeError(f"reports must have dtype {empty.dtype}, not {array.dtype} (such as {_check.shown(array.flat[0])})")
+                raise TypeError(
+                    f"reports must have dtype {empty.dtype}, not {array.dtype} (such as"
+                    f" {validate.quote(array.flat[0])})"
+                )
             bounds = np.iinfo(empty.dtype)
-            _check.within("reports", array, int(bounds.min), int(bounds.max), f"not a report of {_check.shown(self)}")
+            validate.within(
+                "reports",
+                array,
+                int(bounds.min),
+                int(bounds.max),
+                f"not a report of {validate.quote(self)}",
+            )
         result = np.ascontiguousarray(array, empty.dtype)
         refused: list[int] = []
 
@@ -191,43 +244,57 @@ class Mechanism(ABC):
                     refused.append(start + int(np.argmax(bad)))
                     return
 
-        parallel.ranges(len(result), job)
+        parallel.run_ranges(len(result), job)
         if refused:
             i = min(refused)
-            raise ValueError(f"reports[{i}] = {result[i]} is not a report of {_check.shown(self)}")
-        return readonly(result)
+            raise ValueError(
+                f"reports[{i}] = {result[i]} is not a report of {validate.quote(self)}"
+            )
+        return as_readonly(result)
 
     def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
-        """Yield checked batches of an array, a list of reports, or an iterable of reports or batches."""
+        """Yield checked batches of an array, a list of reports, or an iterable of reports or
+        batches.
+        """
         batch_ndim = np.empty(0, self.report_dtype).ndim
         iterable = hasattr(reports, "__array__") or isinstance(reports, Iterable)
         if not iterable or isinstance(reports, Tally | str | bytes | Mapping | Set):
-            raise TypeError(f"reports must be an array, a list or an iterable of batches, not {_check.shown(reports)}")
-        listed = isinstance(reports, list | tuple) and (not reports or _ndim(reports[0]) < batch_ndim)
+            raise TypeError(
+                "reports must be an array, a list or an iterable of batches, not"
+                f" {validate.quote(reports)}"
+            )
+        listed = isinstance(reports, list | tuple) and (
+            not reports or _ndim_of(reports[0]) < batch_ndim
+        )
         if listed or hasattr(reports, "__array__"):
             yield self._as_reports(reports)
             return
         parts = iter(reports)
         for part in parts:
-            if _ndim(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
+            if _ndim_of(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
                 part = [part, *islice(parts, BATCH - 1)]
             yield self._as_reports(part)
 
 
-def checked(protocol: object) -> Mechanism:
+def require_mechanism(protocol: object) -> Mechanism:
     """Return a protocol or solution, or refuse what is none."""
     if not isinstance(protocol, Mechanism):
-        raise TypeError(f"protocol must be a protocol or a solution, not {_check.shown(protocol)}")
+        raise TypeError(
+            f"protocol must be a protocol or a solution, not {validate.quote(protocol)}"
+        )
     return protocol
 
 
-def _ndim(report: Any) -> int:
+def _ndim_of(report: Any) -> int:
     """Return the number of dimensions; 0 for what is no array, such as a tuple of several parts."""
-    return len(_check.shape(report) or ())
+    return len(validate.shape_of(report) or ())
 
 
-def readonly(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written: kernels then see one type, whether the caller's array was writable or not."""
+def as_readonly(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written.
+
+    Kernels then see one type, whether the caller's array was writable or not.
+    """
     view = array.view()
     view.flags.writeable = False
     return view

@@ -1,4 +1,7 @@
-"""A protocol: one attribute, its domain size and its budgets; client and aggregator are both its methods."""
+"""A protocol: one attribute, its domain size and its budgets.
+
+Client and aggregator are both its methods.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -10,18 +13,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import _check, parallel, postprocess
-from .channel import Channel
-from .estimate import Estimate
-from .fakes import Fake
-from .mechanism import BATCH, LARGEST_LAW, Mechanism, readonly
-from .privacy import Privacy
-from .randomness import Rng, Source, as_stream
-from .tally import Tally
+from .core import parallel, validate
+from .core.channel import Channel
+from .core.fakes import Fake
+from .core.privacy import Privacy
+from .core.randomness import Rng, Source, as_stream
+from .core.tally import Tally
+from .estimation import postprocess
+from .estimation.estimate import Estimate
+from .mechanism import BATCH, LARGEST_LAW, Mechanism, as_readonly
 
 
 def declared(check: Any, default: Any = MISSING) -> Any:
-    """Declare a field of a protocol by its validator: it is applied in the constructor, and bad values are generated from it."""
+    """Declare a field of a protocol by its validator.
+
+    It is applied in the constructor, and bad values are generated from it.
+    """
     return field(default=default, metadata={"check": check})
 
 
@@ -33,13 +40,20 @@ def budgets_of(cls: type["Protocol"]) -> list[str]:
     return [each.name for each in fields(cls) if each.name in BUDGETS]
 
 
-def made(factory: Any, k: Any, budgets: Sequence[float], names: Sequence[str] = (), **options: Any) -> Any:
-    """Call a factory of protocols, if it is a class only with as many budgets as that declares, and under these names if any are given."""
+def build_protocol(
+    factory: Any, k: Any, budgets: Sequence[float], names: Sequence[str] = (), **options: Any
+) -> Any:
+    """Call a factory of protocols, if it is a class only with as many budgets as that declares, and
+    under these names if any are given.
+    """
     if isinstance(factory, type) and issubclass(factory, Protocol):
         declares = budgets_of(factory)
         if len(declares) != len(budgets) or (names and declares != list(names)):
-            given = ", ".join(names) or f"{len(budgets)}: {_check.shown(tuple(budgets))}"
-            raise TypeError(f"{factory.__name__} takes the budget{'s' * (len(declares) > 1)} {', '.join(declares)}, not {given}")
+            given = ", ".join(names) or f"{len(budgets)}: {validate.quote(tuple(budgets))}"
+            raise TypeError(
+                f"{factory.__name__} takes the budget{'s' * (len(declares) > 1)}"
+                f" {', '.join(declares)}, not {given}"
+            )
     return factory(k, *budgets, **options)
 
 
@@ -47,18 +61,25 @@ def made(factory: Any, k: Any, budgets: Sequence[float], names: Sequence[str] = 
 class Protocol(Mechanism):
     """Base of all protocols: the verbs, in terms of a few hooks.
 
-    A subclass is a frozen dataclass that declares its fields (domain, budgets, options), ``channel``, ``privacy``,
-    ``report_dtype``, ``_randomize``, ``contributions`` (shape (n, k)) and ``law``; it may say what no honest client sends
-    (``_refused``), count faster than the reference (``_count``), simulate without reports (``_simulate``), and say what a fake report is
+    A subclass is a frozen dataclass that declares its fields (domain, budgets, options),
+    ``channel``, ``privacy``, ``report_dtype``, ``_randomize``, ``contributions`` (shape (n, k)) and
+    ``law``; it may say what no honest client sends (``_refused``), count faster than the reference
+    (``_count``), simulate without reports (``_simulate``), and say what a fake report is
     (``_fake``).
     """
 
-    k: int = declared(_check.domain_size)
+    k: int = declared(validate.domain_size)
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            object.__setattr__(self, each.name, each.metadata["check"](each.name, getattr(self, each.name)))
-        _ = self.channel, self.privacy  # parameters that cannot be realised are refused here, not at the first report
+            object.__setattr__(
+                self, each.name, each.metadata["check"](each.name, getattr(self, each.name))
+            )
+        # Parameters that cannot be realised are refused here, not at the first report
+        _ = (
+            self.channel,
+            self.privacy,
+        )
 
     # What a subclass declares
 
@@ -69,7 +90,9 @@ class Protocol(Mechanism):
 
     @abstractmethod
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        """Return every possible report of a user with this value, as on the wire, with its exact
+        probability.
+        """
 
     # What a subclass may do better
 
@@ -94,7 +117,9 @@ class Protocol(Mechanism):
 
     @property
     def lasting(self) -> Channel:
-        """The channel of what a report contributes on average given all that lasts: what averaging a user's reports comes to.
+        """The channel of what a report contributes on average given all that lasts.
+
+        What averaging a user's reports comes to.
 
         Here nothing lasts.
         """
@@ -102,7 +127,9 @@ class Protocol(Mechanism):
         return exact.averaged()
 
     def _most(self, values: int) -> int:
-        """Return the most that one report contributes to so many values together, for the values that suit it best."""
+        """Return the most that one report contributes to so many values together, for the values
+        that suit it best.
+        """
         return int(np.sort(self._every(), axis=1)[:, -values:].sum(axis=1, dtype=np.int64).max())
 
     @property
@@ -113,16 +140,22 @@ class Protocol(Mechanism):
     def _every(self) -> NDArray[Any]:
         """Return what every possible report contributes."""
         reports = dict.fromkeys(report for value in range(self.k) for report in self.law(value))
-        return self.contributions(np.frombuffer(b"".join(reports), self.report_dtype, count=len(reports)))
+        return self.contributions(
+            np.frombuffer(b"".join(reports), self.report_dtype, count=len(reports))
+        )
 
     def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
-        """Return the counts of the reports that ``_randomize`` would write; a kernel need not keep them."""
+        """Return the counts of the reports that ``_randomize`` would write.
+
+        A kernel need not keep them.
+        """
         out = np.empty(len(values), self.report_dtype)
         self._randomize(values, source, out)
-        return self._count(readonly(out))
+        return self._count(as_readonly(out))
 
     def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
-        """Draw the counts of a tally given how many users hold each value and how many none, where the protocol has such reports.
+        """Draw the counts of a tally given how many users hold each value and how many none, where
+        the protocol has such reports.
 
         Here by drawing and counting, batch by batch.
         """
@@ -139,28 +172,40 @@ class Protocol(Mechanism):
                 first, last = np.searchsorted(ends, (start, stop - 1), side="right")
                 edges = np.clip(ends[first : last + 1], start, stop)
                 held = edges - np.concatenate(([start], edges[:-1]))
-                total = total + self._draw_and_count(readonly(np.repeat(np.arange(first, last + 1) - 1, held)), source.skip(start))
+                total = total + self._draw_and_count(
+                    as_readonly(np.repeat(np.arange(first, last + 1) - 1, held)), source.skip(start)
+                )
             totals.append(total)
 
-        parallel.ranges(n, job)
+        parallel.run_ranges(n, job)
         return np.asarray(np.sum(totals, axis=0))
 
-    def _simulated(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> tuple[NDArray[np.int64], Any]:
-        """Draw the counts of a tally and how many reports speak of each value, also where nobody reports."""
+    def _simulate_tally(
+        self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0
+    ) -> tuple[NDArray[np.int64], Any]:
+        """Draw the counts of a tally and how many reports speak of each value, also where nobody
+        reports.
+        """
         n = nobody + int(counts.sum())
         return self._simulate(counts, rng, nobody) if n else np.zeros(self.cells, np.int64), n
 
     def _fake(self, kind: str) -> Fake:
-        """Return what RS+FD sends in place of a report about this attribute (``kind``: "zero" or "random")."""
-        raise TypeError(f"RSFD cannot hide {type(self).__name__}: it does not say what a fake report is")
+        """Return what RS+FD sends in place of a report about this attribute (``kind``.
+
+        "zero" or "random").
+        """
+        raise TypeError(
+            f"RSFD cannot hide {type(self).__name__}: it does not say what a fake report is"
+        )
 
     # The verbs
 
     def randomize(self, values: ArrayLike, rng: Rng = None) -> Any:
         """Return a report for each user: a number gives one report, a vector a vector of reports.
 
-        ``rng=None`` uses the operating system's randomness, as real collection must. An int, ``SeedSequence`` or ``Generator``
-        makes the reports reproducible; the same int gives the same noise at every call, so for several batches pass a ``Stream``.
+        ``rng=None`` uses the operating system's randomness, as real collection must. An int,
+        ``SeedSequence`` or ``Generator`` makes the reports reproducible; the same int gives the
+        same noise at every call, so for several batches pass a ``Stream``.
         """
         vector, single = self._inputs("values", values)
         reports = self._reports(vector, rng)
@@ -168,25 +213,32 @@ class Protocol(Mechanism):
 
     def estimate(self, reports: Any) -> Estimate:
         """Return the unbiased frequencies with their errors, from a tally or from reports."""
-        return Estimate.of(self._counted(reports))
+        return Estimate.of(self._as_tally(reports))
 
     def simulate(self, counts: ArrayLike, rng: Rng = None) -> Tally:
-        """Draw a tally from its exact law, given how many users hold each value; no report is kept in memory."""
-        held = _check.histogram("counts", counts, self.k)
+        """Draw a tally from its exact law, given how many users hold each value.
+
+        No report is kept in memory.
+        """
+        held = validate.histogram("counts", counts, self.k)
         stream = rng if isinstance(rng, np.random.Generator) else as_stream(rng)
-        return Tally(self, *self._simulated(held, stream), int(held.sum()))
+        return Tally(self, *self._simulate_tally(held, stream), int(held.sum()))
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
-        return self.channel.sampled_variance(self.answering[0], *_check.users_and_share(n, f))
+        return self.channel.sampled_variance(self.answering[0], *validate.users_and_share(n, f))
 
     def em(self, reports: Any, iterations: int = 10_000, tol: float = 1e-3) -> Estimate:
-        """Return the maximum-likelihood distribution given the reports themselves, which hold more than their counts do.
+        """Return the maximum-likelihood distribution given the reports themselves, which hold more
+        than their counts do.
 
-        It ends when the logarithm of the likelihood is certainly within ``tol`` of its maximum, and warns if ``iterations``
-        were not enough for that.
+        It ends when the logarithm of the likelihood is certainly within ``tol`` of its maximum, and
+        warns if ``iterations`` were not enough for that.
         """
-        steps, slack = _check.Integer(1, 2**62)("iterations", iterations), _check.budget("tol", tol)
+        steps, slack = (
+            validate.Integer(1, 2**62)("iterations", iterations),
+            validate.budget("tol", tol),
+        )
         every = np.concatenate([np.empty(0, self.report_dtype), *self._batches(reports)])
         frequencies = postprocess.em(self, every, self._likelihood_ratio, steps, slack)
         return Estimate(frequencies, len(every), self.channel, method="em")
@@ -194,19 +246,25 @@ class Protocol(Mechanism):
     # What the verbs share
 
     def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
-        return _check.values(name, given, self.k)
+        return validate.values(name, given, self.k)
 
     @property
     def _likelihood_ratio(self) -> float:
         """How much likelier a report is for the values it supports than for the others."""
-        raise TypeError(f"{type(self).__name__} does not support exactly the values that are likelier: no maximum likelihood")
+        raise TypeError(
+            f"{type(self).__name__} does not support exactly the values that are likelier: no"
+            " maximum likelihood"
+        )
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which values are likelier than the others given each report."""
         return self.contributions(reports) > 0
 
     def _fields(self) -> dict[str, Any]:
-        return {"protocol": type(self).__name__, **{each.name: getattr(self, each.name) for each in fields(self)}}
+        return {
+            "protocol": type(self).__name__,
+            **{each.name: getattr(self, each.name) for each in fields(self)},
+        }
 
     @property
     def parts(self) -> tuple[tuple[Any, slice], ...]:
@@ -219,9 +277,14 @@ class Protocol(Mechanism):
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         """Refuse counts that no reports have."""
         if counts.shape != (self.cells,):
-            raise ValueError(f"counts must have shape ({self.cells},), one entry a value, not {counts.shape}")
+            raise ValueError(
+                f"counts must have shape ({self.cells},), one entry a value, not {counts.shape}"
+            )
         if n.ndim and self.answering[0] == 1:
-            raise ValueError(f"n must be a number, because every report speaks of every value, not {_check.shown(n)}")
+            raise ValueError(
+                "n must be a number, because every report speaks of every value, not"
+                f" {validate.quote(n)}"
+            )
         if self.channel.binary and ((counts < 0) | (counts > n)).any():
             v = int(np.argmax((counts < 0) | (counts > n)))
             raise ValueError(f"counts[{v}] = {counts[v]} is outside [0, n={n[v] if n.ndim else n}]")
@@ -233,8 +296,11 @@ class Protocol(Mechanism):
     def _check_law(self, value: object, size: int) -> int:
         """Return ``value`` checked, if all ``size`` reports can be listed."""
         if size > LARGEST_LAW:
-            raise ValueError(f"law lists every report: k={self.k} has too many, 2**{size.bit_length() - 1} or more")
-        return _check.Integer(0, self.k - 1)("value", value)
+            raise ValueError(
+                f"law lists every report: k={self.k} has too many, 2**{size.bit_length() - 1} or"
+                " more"
+            )
+        return validate.Integer(0, self.k - 1)("value", value)
 
 
 class Exact(Protocol):
@@ -262,9 +328,12 @@ class Exact(Protocol):
 
 @dataclass(frozen=True)
 class OneShot(Exact):
-    """A protocol of one budget, reported once: every further report about the same value costs as much again."""
+    """A protocol of one budget, reported once.
 
-    epsilon: float = declared(_check.budget)
+    Every further report about the same value costs as much again.
+    """
+
+    epsilon: float = declared(validate.budget)
 
     @cached_property
     def privacy(self) -> Privacy:

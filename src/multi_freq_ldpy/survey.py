@@ -1,4 +1,7 @@
-"""A collection as its makers see it: attributes with names, categories with labels, tables in and out."""
+"""A collection as its makers see it.
+
+Attributes with names, categories with labels, tables in and out.
+"""
 
 import json
 import os
@@ -11,18 +14,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _check, frames, registry, wire
-from .estimates import Estimates, Rounds
-from .labels import cell_labels, declared, encoded, is_missing, key, label, ordered, plain
+from . import registry, wire
+from .adaptive import best
+from .core import validate
+from .core.privacy import Privacy
+from .core.randomness import Rng
+from .core.tally import Tally, digest_of
+from .estimation.several import Estimates, Rounds
+from .files.atomic import open_atomic
 from .longitudinal.client import Client
 from .longitudinal.panel import Panel
-from .privacy import Privacy
-from .protocols.adaptive import best
-from .randomness import Rng
 from .solutions.base import Solution
 from .solutions.smp import SMP
-from .tally import Tally, digest
-from .whole import whole
+from .tables import frames
+from .tables.labels import (
+    as_python,
+    check_attributes,
+    check_label,
+    encode_column,
+    identity_of,
+    is_missing,
+    label_cells,
+    sort_labels,
+)
 
 VERSION = 1
 MAGIC = b"MFLS"
@@ -31,17 +45,22 @@ REPORT = "report"
 
 
 class Survey:
-    """Attributes with names and declared categories, budgets, a solution and a protocol: all that a client and an aggregator share.
+    """Attributes with names and declared categories, budgets, a solution and a protocol.
 
-    ``attributes`` maps each name to its categories, in order; they are never learnt from data in silence. One budget (``epsilon``) asks
-    once: ``randomize`` makes a report of each row of a table. Two budgets (``eps_perm``, ``eps_1``) ask again and again:
-    ``panel`` is for many simulated users, ``client`` for one device. Tables are pandas or polars DataFrames, Arrow tables, or dicts of
-    lists, and what is made of a table is of its kind.
+    All that a client and an aggregator share.
 
-    A label that is not declared, or a missing value, is an error, unless ``other`` or ``missing`` names a category for it: attributes that
-    have this category use it. ``options`` go to the solution (``fake`` of RS+FD) or to the protocol.
+    ``attributes`` maps each name to its categories, in order; they are never learnt from data in
+    silence. One budget (``epsilon``) asks once: ``randomize`` makes a report of each row of a
+    table. Two budgets (``eps_perm``, ``eps_1``) ask again and again: ``panel`` is for many
+    simulated users, ``client`` for one device. Tables are pandas or polars DataFrames, Arrow
+    tables, or dicts of lists, and what is made of a table is of its kind.
 
-    >>> survey = Survey({"smokes": ["yes", "no"], "age": ["under 30", "30 to 60", "over 60"]}, epsilon=2.0)
+    A label that is not declared, or a missing value, is an error, unless ``other`` or ``missing``
+    names a category for it: attributes that have this category use it. ``options`` go to the
+    solution (``fake`` of RS+FD) or to the protocol.
+
+    >>> ages = ["under 30", "30 to 60", "over 60"]
+    >>> survey = Survey({"smokes": ["yes", "no"], "age": ages}, epsilon=2.0)
     >>> people = {"smokes": ["no", "no", "yes", "no"] * 2500, "age": ["under 30", "over 60"] * 5000}
     >>> reports = survey.randomize(people, rng=1)
     >>> {len(report) for report in reports["report"]}
@@ -65,30 +84,50 @@ class Survey:
         missing: Any = None,
         **options: Any,
     ) -> None:
-        categories = declared(attributes)
+        categories = check_attributes(attributes)
         if not (isinstance(solution, type) and issubclass(solution, Solution)):
-            raise TypeError(f"solution must be SPL, SMP or RSFD, not {_check.shown(solution)}")
+            raise TypeError(f"solution must be SPL, SMP or RSFD, not {validate.quote(solution)}")
         given = {"epsilon": epsilon, "eps_perm": eps_perm, "eps_1": eps_1}
         budgets = {name: budget for name, budget in given.items() if budget is not None}
         made = solution(protocol, [len(each) for each in categories.values()], **budgets, **options)
         self._set(categories, made, other, missing)
 
-    def _set(self, attributes: dict[str, tuple[Any, ...]], solution: Solution, other: Any, missing: Any) -> None:
-        other, missing = (None if each is None else label(name, plain(each)) for name, each in (("other", other), ("missing", missing)))
+    def _set(
+        self, attributes: dict[str, tuple[Any, ...]], solution: Solution, other: Any, missing: Any
+    ) -> None:
+        other, missing = (
+            None if each is None else check_label(name, as_python(each))
+            for name, each in (("other", other), ("missing", missing))
+        )
         for name, each in (("other", other), ("missing", missing)):
-            if each is not None and not any(key(each) in map(key, labels) for labels in attributes.values()):
-                raise ValueError(f"{name}={_check.shown(each)} must be a declared category of some attribute")
-        if other is not None and key(other) == key(missing):
-            raise ValueError(f"other and missing must be different categories, not both {_check.shown(other)}")
+            if each is not None and not any(
+                identity_of(each) in map(identity_of, labels) for labels in attributes.values()
+            ):
+                raise ValueError(
+                    f"{name}={validate.quote(each)} must be a declared category of some attribute"
+                )
+        if other is not None and identity_of(other) == identity_of(missing):
+            raise ValueError(
+                f"other and missing must be different categories, not both {validate.quote(other)}"
+            )
         self.attributes: Mapping[str, tuple[Any, ...]] = MappingProxyType(attributes)
         self.solution, self.other, self.missing = solution, other, missing
 
     @classmethod
-    def from_table(cls, table: Any, epsilon: float | None = None, columns: Iterable[str] | None = None, **options: Any) -> "Survey":
-        """Return a survey whose categories are the values *found in the data*: for simulations only.
+    def from_table(
+        cls,
+        table: Any,
+        epsilon: float | None = None,
+        columns: Iterable[str] | None = None,
+        **options: Any,
+    ) -> "Survey":
+        """Return a survey whose categories are the values *found in the data*.
 
-        This looks at the data: to collect with such categories would tell which values occur before anybody was asked. Columns are those
-        named, or all; categories are sorted. Missing values are left out, unless ``missing`` names a category for them.
+        For simulations only.
+
+        This looks at the data: to collect with such categories would tell which values occur before
+        anybody was asked. Columns are those named, or all; categories are sorted. Missing values
+        are left out, unless ``missing`` names a category for them.
         """
         if isinstance(columns, str):
             raise TypeError(f"columns must be a list of names, not {columns!r}")
@@ -98,11 +137,19 @@ class Survey:
         attributes = {}
         for name, values in frames.columns_of("table", table, names).items():
             try:
-                found = {key(plain(each)): plain(each) for each in values if not is_missing(each)}
+                found = {
+                    identity_of(as_python(each)): as_python(each)
+                    for each in values
+                    if not is_missing(each)
+                }
             except TypeError as error:
                 raise TypeError(f"table[{name!r}]: {error}") from None
-            attributes[name] = ordered(found.values())
-            if options.get("missing") is not None and any(map(is_missing, values)) and key(options["missing"]) not in found:
+            attributes[name] = sort_labels(found.values())
+            if (
+                options.get("missing") is not None
+                and any(map(is_missing, values))
+                and identity_of(options["missing"]) not in found
+            ):
                 attributes[name].append(options["missing"])
         return cls(attributes, epsilon, **options)
 
@@ -110,33 +157,57 @@ class Survey:
 
     def to_spec(self) -> dict[str, Any]:
         """Return the survey as a dict that JSON can hold."""
-        attributes = [{"name": name, "categories": list(labels)} for name, labels in self.attributes.items()]
-        spec = {"version": VERSION, "attributes": attributes, "other": self.other, "missing": self.missing}
+        attributes = [
+            {"name": name, "categories": list(labels)} for name, labels in self.attributes.items()
+        ]
+        spec = {
+            "version": VERSION,
+            "attributes": attributes,
+            "other": self.other,
+            "missing": self.missing,
+        }
         return spec | {"solution": registry.to_spec(self.solution)}
 
     @classmethod
     def from_spec(cls, spec: Any) -> "Survey":
         """Return the survey of a spec; whatever is unknown in it is a ValueError."""
         if not isinstance(spec, dict) or type(spec.get("version")) is not int:
-            raise ValueError(f"survey must be an object with a version, not {_check.shown(spec)}")
+            raise ValueError(f"survey must be an object with a version, not {validate.quote(spec)}")
         if spec["version"] != VERSION:
-            raise ValueError(f"survey has version {_check.shown(spec['version'])}; this package reads version {VERSION}")
+            raise ValueError(
+                f"survey has version {validate.quote(spec['version'])}; this package reads version"
+                f" {VERSION}"
+            )
         fields = {"version", "attributes", "other", "missing", "solution"}
         if set(spec) != fields:
-            raise ValueError(f"survey must have the fields {sorted(fields)}, not {_check.shown(sorted(map(str, spec)))}")
+            raise ValueError(
+                f"survey must have the fields {sorted(fields)}, not"
+                f" {validate.quote(sorted(map(str, spec)))}"
+            )
         entries = spec["attributes"]
-        if not isinstance(entries, list) or not all(isinstance(each, dict) and set(each) == {"name", "categories"} for each in entries):
-            raise ValueError(f"attributes must be a list of names with categories, not {_check.shown(entries)}")
+        if not isinstance(entries, list) or not all(
+            isinstance(each, dict) and set(each) == {"name", "categories"} for each in entries
+        ):
+            raise ValueError(
+                f"attributes must be a list of names with categories, not {validate.quote(entries)}"
+            )
         names = [each["name"] for each in entries if isinstance(each["name"], str)]
         if len(set(names)) != len(entries):
-            raise ValueError(f"attributes must have names, all different, not {_check.shown([each['name'] for each in entries])}")
+            raise ValueError(
+                "attributes must have names, all different, not"
+                f" {validate.quote([each['name'] for each in entries])}"
+            )
         try:
-            categories = declared({each["name"]: each["categories"] for each in entries})
+            categories = check_attributes({each["name"]: each["categories"] for each in entries})
             solution = registry.from_spec(spec["solution"])
         except TypeError as error:
             raise ValueError(str(error)) from None
-        if not isinstance(solution, Solution) or list(solution.ks) != [len(labels) for labels in categories.values()]:
-            raise ValueError(f"solution must be one over the declared categories, not {_check.shown(solution)}")
+        if not isinstance(solution, Solution) or list(solution.ks) != [
+            len(labels) for labels in categories.values()
+        ]:
+            raise ValueError(
+                f"solution must be one over the declared categories, not {validate.quote(solution)}"
+            )
         survey: Survey = object.__new__(cls)
         try:
             survey._set(categories, solution, spec["other"], spec["missing"])
@@ -146,34 +217,47 @@ class Survey:
 
     @property
     def digest(self) -> str:
-        """What tells this survey from every other: names, categories in their order, protocols and budgets."""
-        return digest(json.dumps(self.to_spec(), sort_keys=True).encode()).hex()
+        """What tells this survey from every other.
+
+        Names, categories in their order, protocols and budgets.
+        """
+        return digest_of(json.dumps(self.to_spec(), sort_keys=True).encode()).hex()
 
     def pack(self, tally: Tally) -> bytes:
-        """Return a tally as bytes that only this survey unpacks: a tally alone does not know what its numbers are called."""
-        return MAGIC + bytes.fromhex(self.digest) + self.solution._counted(tally).to_bytes()
+        """Return a tally as bytes that only this survey unpacks.
+
+        A tally alone does not know what its numbers are called.
+        """
+        return MAGIC + bytes.fromhex(self.digest) + self.solution._as_tally(tally).to_bytes()
 
     def unpack(self, data: bytes) -> Tally:
         """Return the tally that ``pack`` wrote; that of another survey is a ValueError."""
         own = MAGIC + bytes.fromhex(self.digest)
         if not isinstance(data, bytes) or data[: len(MAGIC)] != MAGIC:
             raise ValueError(
-                f"data is not a tally of a survey: it starts with {_check.shown(data[:8] if isinstance(data, bytes) else data)}"
+                "data is not a tally of a survey: it starts with"
+                f" {validate.quote(data[:8] if isinstance(data, bytes) else data)}"
             )
         if data[: len(own)] != own:
-            raise ValueError("data is a tally of another survey: names, categories, their order, protocols or budgets differ")
-        return self.solution._counted(Tally.from_bytes(data[len(own) :]))
+            raise ValueError(
+                "data is a tally of another survey: names, categories, their order, protocols or"
+                " budgets differ"
+            )
+        return self.solution._as_tally(Tally.from_bytes(data[len(own) :]))
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
-        """Write the survey as JSON, for clients and aggregators; a file is not overwritten unless ``force`` says so."""
-        with whole(path, force) as file:
+        """Write the survey as JSON, for clients and aggregators.
+
+        A file is not overwritten unless ``force`` says so.
+        """
+        with open_atomic(path, validate.flag("force", force)) as file:
             file.write((json.dumps(self.to_spec(), indent=2, ensure_ascii=False) + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Survey":
         """Return the survey that ``save`` wrote."""
         try:
-            spec = _check.parsed("it", Path(path).read_bytes())
+            spec = validate.parse_json("it", Path(path).read_bytes())
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)} is not a survey: {error}") from None
         try:
@@ -195,87 +279,148 @@ class Survey:
 
     def encode(self, table: Any) -> NDArray[np.int64]:
         """Return the rows of a table as numbers of categories, shape (n, d)."""
-        return self._encoded(frames.columns_of("table", table, self.attributes))
+        return self._encode_columns(frames.columns_of("table", table, self.attributes))
 
-    def _encoded(self, columns: Mapping[str, list[Any]], one: bool = False) -> NDArray[np.int64]:
+    def _encode_columns(
+        self, columns: Mapping[str, list[Any]], one: bool = False
+    ) -> NDArray[np.int64]:
         return np.column_stack(
-            [encoded(name, columns[name], self.attributes[name], self.other, self.missing, one) for name in self.attributes]
+            [
+                encode_column(
+                    name, columns[name], self.attributes[name], self.other, self.missing, one
+                )
+                for name in self.attributes
+            ]
         )
 
     def typed(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Return columns of text, as in a CSV file, with the declared labels in place of how they are written."""
-        written = {name: {str(label): label for label in labels} for name, labels in self.attributes.items()}
-        return {name: [written[name].get(each, each) for each in columns[name]] for name in self.attributes}
+        """Return columns of text, as in a CSV file, with the declared labels in place of how they
+        are written.
+        """
+        written = {
+            name: {str(label): label for label in labels}
+            for name, labels in self.attributes.items()
+        }
+        return {
+            name: [written[name].get(each, each) for each in columns[name]]
+            for name in self.attributes
+        }
 
     def randomize(self, table: Any, rng: Rng = None) -> Any:
-        """Return a table of reports, a row a user, with the column "report": bytes, as on the wire."""
+        """Return a table of reports, a row a user, with the column "report".
+
+        Bytes, as on the wire.
+        """
         if self.longitudinal:
-            raise ValueError("a survey with two budgets asks again and again: use survey.panel(n) or survey.client(path), not randomize")
+            raise ValueError(
+                "a survey with two budgets asks again and again: use survey.panel(n) or"
+                " survey.client(path), not randomize"
+            )
         return self._table(table, self.solution.randomize(self.encode(table), rng))
 
     def tally(self, reports: Any) -> Tally:
-        """Count reports: a list of bytes, a table with a column "report", an array from ``solution.randomize``, or an iterable of those."""
+        """Count reports: a list of bytes, a table with a column "report", an array from
+        ``solution.randomize``, or an iterable of those.
+        """
         return self.solution.tally(map(self._reports, self._batches(reports)))
 
     def estimate(self, reports: Any) -> Estimates:
-        """Return the frequencies of each attribute with their errors, labelled, from reports or from a tally."""
-        kind = None if isinstance(reports, Tally) or not frames.is_table(reports) else frames.kind_of(reports)
+        """Return the frequencies of each attribute with their errors, labelled, from reports or
+        from a tally.
+        """
+        kind = (
+            None
+            if isinstance(reports, Tally) or not frames.is_table(reports)
+            else frames.kind_of(reports)
+        )
         counted = reports if isinstance(reports, Tally) else self.tally(reports)
         return self.labelled(self.solution.estimate(counted), kind)
 
     def labelled(self, estimates: Estimates, kind: str | None = None) -> Estimates:
         """Return estimates of this survey's solution with its names and labels."""
-        cells = [cell_labels(labels, protocol) for labels, protocol in zip(self.attributes.values(), self.solution.protocols, strict=True)]
+        cells = [
+            label_cells(labels, protocol)
+            for labels, protocol in zip(
+                self.attributes.values(), self.solution.protocols, strict=True
+            )
+        ]
         return estimates.labelled(cells, self.attributes, kind)
 
     def panel(self, n: int, rng: Rng = None) -> "SurveyPanel":
         """Return n simulated users who report round after round."""
-        self._again("panel")
+        self._require_rounds("panel")
         return SurveyPanel(self, Panel(self.solution, n, rng))
 
-    def client(self, path: str | os.PathLike[str], limit: float | None = None, context: bytes = b"") -> "SurveyClient":
-        """Return one device that reports again and again, with its secret and its ledger in a file (see ``Client.open``)."""
-        self._again("client")
+    def client(
+        self, path: str | os.PathLike[str], limit: float | None = None, context: bytes = b""
+    ) -> "SurveyClient":
+        """Return one device that reports again and again, with its secret and its ledger in a file
+        (see ``Client.open``).
+        """
+        self._require_rounds("client")
         return SurveyClient(self, Client.open(path, self.solution, limit, context))
 
     # What the verbs share
 
-    def _again(self, verb: str) -> None:
+    def _require_rounds(self, verb: str) -> None:
         if not self.longitudinal:
-            raise ValueError(f"a survey with one budget asks once: use randomize, not {verb}, or give it two budgets, eps_perm and eps_1")
+            raise ValueError(
+                f"a survey with one budget asks once: use randomize, not {verb}, or give it two"
+                " budgets, eps_perm and eps_1"
+            )
 
     def _table(self, table: Any, reports: NDArray[Any]) -> Any:
         """Return reports about the rows of a table as one of its kind."""
         data, size = wire.encode(self.solution, reports), self.solution.report_bytes
-        return frames.made(frames.kind_of(table), {REPORT: [data[i : i + size] for i in range(0, len(data), size)]}, table)
+        return frames.build_table(
+            frames.kind_of(table),
+            {REPORT: [data[i : i + size] for i in range(0, len(data), size)]},
+            table,
+        )
 
     def _batches(self, reports: Any) -> Iterable[Any]:
         single = frames.is_table(reports) or hasattr(reports, "__array__")
-        if not single and (not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally)):
+        if not single and (
+            not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally)
+        ):
             raise TypeError(
-                f"reports must be a table with a column {REPORT!r}, an array or an iterable of those, not {_check.shown(reports)}"
+                f"reports must be a table with a column {REPORT!r}, an array or an iterable of"
+                f" those, not {validate.quote(reports)}"
             )
-        if not single and isinstance(reports, list | tuple) and any(isinstance(each, bytes) for each in reports):
+        if (
+            not single
+            and isinstance(reports, list | tuple)
+            and any(isinstance(each, bytes) for each in reports)
+        ):
             return [{REPORT: list(reports)}]  # as they came
         return [reports] if single else reports
 
     def _reports(self, batch: Any) -> NDArray[Any]:
         if not frames.is_table(batch):
             return self.solution._as_reports(batch)
-        entries, size = frames.columns_of("reports", batch, [REPORT])[REPORT], self.solution.report_bytes
+        entries, size = (
+            frames.columns_of("reports", batch, [REPORT])[REPORT],
+            self.solution.report_bytes,
+        )
         for i, each in enumerate(entries):
             if not isinstance(each, bytes) or len(each) != size:
-                raise ValueError(f"reports, row {i}: a report of this survey has {size} bytes, not {_check.shown(each)}")
+                raise ValueError(
+                    f"reports, row {i}: a report of this survey has {size} bytes, not"
+                    f" {validate.quote(each)}"
+                )
         return wire.decode(self.solution, b"".join(entries))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Survey) and json.dumps(self.to_spec()) == json.dumps(other.to_spec())  # where True is not 1
+        # Where True is not 1
+        return isinstance(other, Survey) and json.dumps(self.to_spec()) == json.dumps(
+            other.to_spec()
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         names = ", ".join(f"{name} ({len(labels)})" for name, labels in self.attributes.items())
-        return f"<Survey of {names}: {_check.shown(self.solution)}>"
+        return f"<Survey of {names}: {validate.quote(self.solution)}>"
 
 
 @dataclass(frozen=True)
@@ -286,7 +431,10 @@ class SurveyPanel:
     panel: Panel
 
     def report(self, table: Any, users: Any = None) -> Any:
-        """Return a table of reports about everybody's present answers; ``users`` says whose rows they are where not all report."""
+        """Return a table of reports about everybody's present answers.
+
+        ``users`` says whose rows they are where not all report.
+        """
         return self.survey._table(table, self.panel.report(self.survey.encode(table), users))
 
     def tally(self, table: Any, users: Any = None) -> Tally:
@@ -297,7 +445,11 @@ class SurveyPanel:
         """Return the labelled estimates of each round, given a table a round."""
         found = Rounds()
         for table in rounds:
-            found.append(self.survey.labelled(self.survey.solution.estimate(self.tally(table)), frames.kind_of(table)))
+            found.append(
+                self.survey.labelled(
+                    self.survey.solution.estimate(self.tally(table)), frames.kind_of(table)
+                )
+            )
         return found
 
 
@@ -311,10 +463,15 @@ class SurveyClient:
     def report(self, answers: Mapping[str, Any]) -> bytes:
         """Return what the device sends about its present answers, a label an attribute."""
         if not isinstance(answers, Mapping):
-            raise TypeError(f"answers must map attributes to labels, not {_check.shown(answers)}")
+            raise TypeError(f"answers must map attributes to labels, not {validate.quote(answers)}")
         if absent := [name for name in self.survey.attributes if name not in answers]:
-            raise ValueError(f"answers must have {', '.join(map(repr, absent))}, not only {', '.join(map(repr, answers))}")
-        record = self.survey._encoded({name: [plain(answers[name])] for name in self.survey.attributes}, one=True)[0]
+            raise ValueError(
+                f"answers must have {', '.join(map(repr, absent))}, not only"
+                f" {', '.join(map(repr, answers))}"
+            )
+        record = self.survey._encode_columns(
+            {name: [as_python(answers[name])] for name in self.survey.attributes}, one=True
+        )[0]
         return wire.encode(self.survey.solution, self.client.report(record))
 
     @property

@@ -1,4 +1,6 @@
-"""The laws that every protocol and every solution keeps: for those of this package and for those written elsewhere.
+"""The laws that every protocol and every solution keeps.
+
+For those of this package and for those written elsewhere.
 
 Statistical laws use fixed seeds and reject beyond six standard deviations.
 """
@@ -6,12 +8,13 @@ Statistical laws use fixed seeds and reject beyond six standard deviations.
 from collections.abc import Callable
 from typing import Any
 
+from ..core.deprecation import accept_old_names
 from ..mechanism import Mechanism
 from . import behaviour, enumeration, statistics
 from .tools import NotApplicable as NotApplicable
-from .tools import repeated
+from .tools import repeat_command
 
-LAWS: dict[str, Callable[[Any], None]] = {
+CHECKS: dict[str, Callable[[Any], None]] = {
     "integers": behaviour.integers,
     "randomness": behaviour.randomness,
     "batches": behaviour.batches,
@@ -35,16 +38,32 @@ LAWS: dict[str, Callable[[Any], None]] = {
 }
 
 
-class LawBroken(AssertionError):
-    """A protocol breaks a law; ``law`` is its name, and the last line of the message repeats it."""
-
-    def __init__(self, law: str, protocol: object, why: str) -> None:
-        super().__init__(f"{protocol!r} breaks the law {law!r}: {why}\n{repeated(law, protocol)}")
-        self.law = law
+LAWS = CHECKS
+"""The old name of ``CHECKS``."""
 
 
-def check_protocol(protocol: Mechanism) -> dict[str, str]:
-    """Hold a protocol or solution to every law; return what was found by law, or raise ``LawBroken`` at the first that is broken.
+class CheckFailed(AssertionError):
+    """A mechanism fails a check.
+
+    ``check`` is its name, ``law`` the same by its old name; the last line of the message repeats
+    it.
+    """
+
+    def __init__(self, check: str, mechanism: object, why: str) -> None:
+        repeat = repeat_command(check, mechanism)
+        super().__init__(f"{mechanism!r} fails the check {check!r}: {why}\n{repeat}")
+        self.check = self.law = check
+
+
+LawBroken = CheckFailed
+"""The old name of ``CheckFailed``."""
+
+
+@accept_old_names(protocol="mechanism")
+def check_protocol(mechanism: Mechanism) -> dict[str, str]:
+    """Run every check on a protocol or solution; return what each found.
+
+    The first check that fails raises ``CheckFailed``.
 
     >>> from multi_freq_ldpy import GRR
     >>> found = check_protocol(GRR(3, epsilon=1.0))
@@ -52,22 +71,27 @@ def check_protocol(protocol: Mechanism) -> dict[str, str]:
     {'holds'}
     """
     found = {}
-    for name in LAWS:
+    for name in CHECKS:
         try:
-            check_law(name, protocol)
+            run_check(name, mechanism)
             found[name] = "holds"
         except NotApplicable as reason:
             found[name] = f"not applicable: {reason}"
     return found
 
 
-def check_law(name: str, protocol: Mechanism) -> None:
-    """Hold a protocol or solution to one law."""
-    if name not in LAWS:
-        raise ValueError(f"name must be one of {', '.join(LAWS)}, not {name!r}")
+@accept_old_names(protocol="mechanism")
+def run_check(name: str, mechanism: Mechanism) -> None:
+    """Run one check on a protocol or solution."""
+    if name not in CHECKS:
+        raise ValueError(f"name must be one of {', '.join(CHECKS)}, not {name!r}")
     try:
-        LAWS[name](protocol)
-    except (NotApplicable, LawBroken, MemoryError):
+        CHECKS[name](mechanism)
+    except (NotApplicable, CheckFailed, MemoryError):
         raise
     except Exception as error:
-        raise LawBroken(name, protocol, f"{type(error).__name__}: {error}") from error
+        raise CheckFailed(name, mechanism, f"{type(error).__name__}: {error}") from error
+
+
+check_law = run_check
+"""The old name of ``run_check``."""

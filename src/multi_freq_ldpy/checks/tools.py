@@ -1,6 +1,7 @@
 """What the laws share."""
 
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
@@ -10,15 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import registry, worst_case
-from ..evidence import counted as counted
+from .. import registry
+from ..analysis import worst_case
+from ..analysis.evidence import count_reports as count_reports
+from ..analysis.worst_case import protocols_of as protocols_of
+from ..analysis.worst_case import sizes_of as sizes_of
 from ..mechanism import Mechanism
 from ..protocol import Protocol
-from ..worst_case import protocols as protocols
-from ..worst_case import sizes as sizes
 
 Z = 6.0
-"""Standard deviations beyond which a statistical law rejects: a right protocol fails one with probability 2·10⁻⁹."""
+"""Standard deviations beyond which a statistical law rejects.
+
+A right protocol fails one with probability 2·10⁻⁹.
+"""
 
 ENUMERATED = 2**13
 """Largest number of pairs of a report and an input that is gone through in exact arithmetic."""
@@ -44,17 +49,19 @@ def refuses(call: Callable[[], object], name: str, shown: object) -> None:
         raise AssertionError(f"{name}={shown!r} is accepted")
 
 
-def repeated(law: str, subject: Any) -> str:
-    """Return the line that holds a subject to a law again; what is not importable is named by module and class."""
-    import multi_freq_ldpy
+def repeat_command(check: str, mechanism: Any) -> str:
+    """Return the line that holds a mechanism to a law again.
 
+    What is not importable is named by module and class.
+    """
+    package = sys.modules[__name__.partition(".")[0]]
     imports, elsewhere = ["from multi_freq_ldpy import *"], []
-    for cls in dict.fromkeys(map(type, (subject, *getattr(subject, "protocols", ())))):
+    for cls in dict.fromkeys(map(type, (mechanism, *getattr(mechanism, "protocols", ())))):
         if cls.__module__ == "__main__" or cls.__qualname__ != cls.__name__:
             elsewhere.append(f"{cls.__qualname__} from {cls.__module__}")
-        elif getattr(multi_freq_ldpy, cls.__name__, None) is not cls:
+        elif getattr(package, cls.__name__, None) is not cls:
             imports.append(f"from {cls.__module__} import {cls.__name__}")
-    call = f"checks.check_law({law!r}, {subject!r})"
+    call = f"checks.run_check({check!r}, {mechanism!r})"
     if elsewhere:
         return f"repeat: {call} with {', '.join(elsewhere)}"
     code = "; ".join([*imports, call])
@@ -62,8 +69,11 @@ def repeated(law: str, subject: Any) -> str:
     return f"repeat: python -c {quoted}"
 
 
-def exponential(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Return rational numbers just below and just above e^x, x > 0, from the series: laws do not trust the arithmetic they check."""
+def enclose_exponential(x: Fraction) -> tuple[Fraction, Fraction]:
+    """Return rational numbers just below and just above e^x, x > 0, from the series.
+
+    Laws do not trust the arithmetic they check.
+    """
     digits, halvings = 2**400, ceil(x).bit_length()
     low, high, lower, upper = 0, 0, digits, digits
     for i in range(1, 80):
@@ -75,58 +85,65 @@ def exponential(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, digits), Fraction(high, digits)
 
 
-def cell(protocol: Protocol, value: int) -> int:
+def cell_of(protocol: Protocol, value: int) -> int:
     """Return which of the estimated frequencies a value counts for."""
     return int(protocol.cell_of(np.array([value]))[0])
 
 
-def inputs(subject: Mechanism, records: Any) -> Any:
-    """Return records as the subject takes them: values, where there is only one attribute."""
-    return np.asarray(records)[..., 0] if isinstance(subject, Protocol) else np.asarray(records)
+def as_inputs(mechanism: Mechanism, records: Any) -> Any:
+    """Return records as the mechanism takes them: values, where there is only one attribute."""
+    return np.asarray(records)[..., 0] if isinstance(mechanism, Protocol) else np.asarray(records)
 
 
-def everyone(subject: Mechanism, value: Callable[[int], int], n: int) -> Any:
-    """Return the inputs of n users who all hold, of each attribute of size k, the value ``value(k)``."""
-    return inputs(subject, np.tile([value(k) for k in sizes(subject)], (n, 1)))
+def inputs_of_all(mechanism: Mechanism, record: list[int], n: int) -> Any:
+    """Return the inputs of n users who all hold this record."""
+    return as_inputs(mechanism, np.tile(record, (n, 1)))
 
 
-def spread(subject: Mechanism, n: int) -> Any:
+def spread_inputs(mechanism: Mechanism, n: int) -> Any:
     """Return n inputs that go through all combinations of values."""
-    steps = [min(prod(sizes(subject)[:j]), 2**40) for j in range(len(subject.parts))]
-    return inputs(subject, np.arange(n)[:, np.newaxis] // steps % np.array(sizes(subject)))
+    steps = [min(prod(sizes_of(mechanism)[:j]), 2**40) for j in range(len(mechanism.parts))]
+    return as_inputs(
+        mechanism, np.arange(n)[:, np.newaxis] // steps % np.array(sizes_of(mechanism))
+    )
 
 
-def listed(subject: Mechanism) -> bool:
-    """Tell whether the registry knows the subject."""
+def is_registered(mechanism: Mechanism) -> bool:
+    """Tell whether the registry knows the mechanism."""
     try:
-        registry.to_spec(subject)  # type: ignore[arg-type]
+        registry.to_spec(mechanism)  # type: ignore[arg-type]
     except ValueError:
         return False
     return True
 
 
-def remade(subject: Mechanism, **changed: Any) -> Any:
-    """Return the subject made again from its fields, some of them changed."""
-    given = {each.name: getattr(subject, each.name) for each in fields(subject)} | changed  # type: ignore[arg-type]
-    return getattr(type(subject), "of", type(subject))(**given)
+def rebuild(mechanism: Mechanism, **changed: Any) -> Any:
+    """Return the mechanism made again from its fields, some of them changed."""
+    given = {each.name: getattr(mechanism, each.name) for each in fields(mechanism)} | changed  # type: ignore[arg-type]
+    return getattr(type(mechanism), "of", type(mechanism))(**given)
 
 
-def laws_of(subject: Any) -> list[dict[bytes, Fraction]]:
-    """Return the law of every input, the last attribute changing fastest, where that can be gone through."""
+def laws_of(mechanism: Any) -> list[dict[bytes, Fraction]]:
+    """Return the law of every input, the last attribute changing fastest, where that can be gone
+    through.
+    """
     try:
-        return worst_case.laws_of(subject, ENUMERATED)
+        return worst_case.laws_of(mechanism, ENUMERATED)
     except worst_case.Unlisted as error:
         raise NotApplicable(str(error)) from None
 
 
-def many(subject: Mechanism) -> int:
+def count_draws(mechanism: Mechanism) -> int:
     """Return how many reports the statistical laws draw: enough to see an error of one per cent."""
-    n: int = min(2_000_000, 60_000_000 // subject.parts[-1][1].stop) // len(subject.parts)
-    return n if all(seen.channel.binary for seen, _ in subject.parts) else n // 8  # exact noise takes longer to draw
+    n: int = min(2_000_000, 60_000_000 // mechanism.parts[-1][1].stop) // len(mechanism.parts)
+    # Exact noise takes longer to draw
+    return n if all(seen.channel.binary for seen, _ in mechanism.parts) else n // 8
 
 
 def chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> tuple[float, float, int]:
-    """Return how many deviations a chi-square is from its mean, itself and its degrees of freedom; rare outcomes are taken together.
+    """Return how many deviations a chi-square is from its mean, itself and its degrees of freedom.
+
+    Rare outcomes are taken together.
 
     Wilson and Hilferty: the cube root of chi-square over its degrees of freedom is close to normal.
     """
@@ -136,4 +153,8 @@ def chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> tuple[float, f
         groups.append((observed[~common].sum(keepdims=True), expected[~common].sum(keepdims=True)))
     squares = float(sum(((o - e) ** 2 / e).sum() for o, e in groups))
     freedom = max(1, sum(len(o) for o, _ in groups) - 1)
-    return ((squares / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)) / (2 / (9 * freedom)) ** 0.5, squares, freedom
+    return (
+        ((squares / freedom) ** (1 / 3) - 1 + 2 / (9 * freedom)) / (2 / (9 * freedom)) ** 0.5,
+        squares,
+        freedom,
+    )

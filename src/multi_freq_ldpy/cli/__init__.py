@@ -10,11 +10,16 @@ def main() -> None:
     try:
         from .app import app
     except ImportError as error:
-        print(f"the command line needs {error.name}, which is not installed: pip install 'multi-freq-ldpy[cli]'", file=sys.stderr)
+        print(
+            f"the command line needs {error.name}, which is not installed: pip install"
+            " 'multi-freq-ldpy[cli]'",
+            file=sys.stderr,
+        )
         raise SystemExit(2) from None
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # bars and Greek letters on terminals that have none
+            # Bars and Greek letters on terminals that have none
+            stream.reconfigure(errors="replace")
     try:
         app()
     finally:

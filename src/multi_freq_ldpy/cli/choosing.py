@@ -8,14 +8,16 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .. import comparison, planning, plots, registry
-from ..labels import is_missing, ordered
-from ..progress import Progress
+from .. import registry
+from ..estimation import plots
+from ..files.atomic import open_atomic
+from ..files.progress import Progress
 from ..protocol import budgets_of
-from ..whole import whole
+from ..studies import comparison, planning
+from ..tables.labels import is_missing, sort_labels
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, as_text, command, exemplary, show
+from .terminal import Force, Json, Seed, as_json_text, build_example, command, print_table
 
 
 @command
@@ -24,33 +26,49 @@ def protocols(
     users: Annotated[int, typer.Option(min=1, help="Number of users.")] = 10_000,
     as_json: Json = False,
 ) -> None:
-    """List the protocols: budgets, length of a report, standard error of a rare value (ε = 1, or 2 and 1 over time)."""
-    columns: dict[str, list[Any]] = {name: [] for name in ("protocol", "budgets", "bytes", "std", "what it is")}
+    """List the protocols: budgets, length of a report, standard error of a rare value (ε = 1, or 2
+    and 1 over time).
+    """
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("protocol", "budgets", "bytes", "std", "what it is")
+    }
     for name, cls in registry.PROTOCOLS.items():
-        protocol = exemplary(cls, k)
+        protocol = build_example(cls, k)
         about = " ".join((cls.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
-        entries = (name, ", ".join(budgets_of(cls)), protocol.report_bytes, float(np.sqrt(protocol.variance(users))), about)
+        entries = (
+            name,
+            ", ".join(budgets_of(cls)),
+            protocol.report_bytes,
+            float(np.sqrt(protocol.variance(users))),
+            about,
+        )
         for column, entry in zip(columns.values(), entries, strict=True):
             column.append(entry)
-    print(as_text(columns)) if as_json else show(columns)
+    print(as_json_text(columns)) if as_json else print_table(columns)
 
 
 @command
 def recommend(
     k: Annotated[int, typer.Argument(help="Number of values.")],
     epsilon: Annotated[float | None, typer.Option(help="The budget.")] = None,
-    eps_perm: Annotated[float | None, typer.Option(help="The budget for all reports about an unchanged value.")] = None,
-    eps_1: Annotated[float | None, typer.Option(help="The budget for one report, beside --eps-perm.")] = None,
+    eps_perm: Annotated[
+        float | None, typer.Option(help="The budget for all reports about an unchanged value.")
+    ] = None,
+    eps_1: Annotated[
+        float | None, typer.Option(help="The budget for one report, beside --eps-perm.")
+    ] = None,
     users: Annotated[int | None, typer.Option(help="Number of users (10 000).")] = None,
     max_bytes: Annotated[int | None, typer.Option(help="The longest report allowed.")] = None,
     as_json: Json = False,
 ) -> None:
     """Rank the protocols by their error."""
-    columns = planning.recommend(k, _budget(epsilon, eps_perm, eps_1), users, max_bytes)._columns()
-    print(as_text(columns)) if as_json else show(columns)
+    columns = planning.recommend(
+        k, _one_budget(epsilon, eps_perm, eps_1), users, max_bytes
+    )._columns()
+    print(as_json_text(columns)) if as_json else print_table(columns)
 
 
-def _budget(epsilon: float | None, eps_perm: float | None, eps_1: float | None) -> Any:
+def _one_budget(epsilon: float | None, eps_perm: float | None, eps_1: float | None) -> Any:
     if (epsilon is None) == (eps_perm is None) or (eps_perm is None) != (eps_1 is None):
         raise ValueError("give --epsilon, or --eps-perm and --eps-1")
     return epsilon if epsilon is not None else (eps_perm, eps_1)
@@ -60,11 +78,18 @@ def _budget(epsilon: float | None, eps_perm: float | None, eps_1: float | None) 
 def compare(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
     column: Annotated[list[str], typer.Option(help="A column to estimate; several make records.")],
-    protocol: Annotated[list[str] | None, typer.Option(help="A protocol to compare (all that take such budgets).")] = None,
+    protocol: Annotated[
+        list[str] | None, typer.Option(help="A protocol to compare (all that take such budgets).")
+    ] = None,
     solution: Annotated[str, typer.Option(help="SPL, SMP or RSFD, for several columns.")] = "SMP",
     epsilon: Annotated[list[float] | None, typer.Option(help="A budget (0.5, 1, 2 and 4).")] = None,
-    eps_perm: Annotated[list[float] | None, typer.Option(help="A budget for all reports about an unchanged value: over time.")] = None,
-    eps_1: Annotated[list[float] | None, typer.Option(help="The budget for one report, beside each --eps-perm.")] = None,
+    eps_perm: Annotated[
+        list[float] | None,
+        typer.Option(help="A budget for all reports about an unchanged value: over time."),
+    ] = None,
+    eps_1: Annotated[
+        list[float] | None, typer.Option(help="The budget for one report, beside each --eps-perm.")
+    ] = None,
     repeats: Annotated[int, typer.Option(help="Repetitions.")] = 30,
     estimator: Annotated[str, typer.Option(help="raw, norm, norm_sub or mle.")] = "raw",
     metric: Annotated[str, typer.Option(help="mse, mae or max.")] = "mse",
@@ -74,40 +99,67 @@ def compare(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Compare protocols on the values of a file, which is looked at: their number and frequencies are taken from it."""
+    """Compare protocols on the values of a file, which is looked at.
+
+    Their number and frequencies are taken from it.
+    """
     if solution not in registry.SOLUTIONS:
-        raise ValueError(f"--solution must be one of {', '.join(registry.SOLUTIONS)}, not {solution!r}")
-    budgets = _budgets(epsilon, eps_perm, eps_1)
-    names = protocol or [name for name in registry.PROTOCOLS if _suits(name, budgets, solution if len(column) > 1 else None)]
+        raise ValueError(
+            f"--solution must be one of {', '.join(registry.SOLUTIONS)}, not {solution!r}"
+        )
+    budgets = _all_budgets(epsilon, eps_perm, eps_1)
+    names = protocol or [
+        name
+        for name in registry.PROTOCOLS
+        if _suits(name, budgets, solution if len(column) > 1 else None)
+    ]
     for name in names:
         if name not in registry.PROTOCOLS:
-            raise ValueError(f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}")
-    files.outputs(force, png, html, inputs=[data])
-    held = _counted(data, column)
+            raise ValueError(
+                f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}"
+            )
+    files.require_outputs(force, png, html, inputs=[data])
+    held = _count_values(data, column)
     single, sizes = len(held) == 1, tuple(len(each) for each in held)
     factories: dict[str, Any] = {
-        name: registry.PROTOCOLS[name] if single else partial(registry.SOLUTIONS[solution], registry.PROTOCOLS[name]) for name in names
+        name: (
+            registry.PROTOCOLS[name]
+            if single
+            else partial(registry.SOLUTIONS[solution], registry.PROTOCOLS[name])
+        )
+        for name in names
     }
-    found = comparison.compared(factories, held, sizes, single, budgets, repeats, estimator, metric, seed)
+    found = comparison.compare_histograms(
+        factories, held, sizes, single, budgets, repeats, estimator, metric, seed
+    )
     if png:
-        with whole(png, force) as file:
-            plots.saved(found.plot().figure, file, "png")
+        with open_atomic(png, force) as file:
+            plots.save_figure(found.plot().figure, file, "png")
     if html:
         users = int(held[0].sum())
-        with whole(html, force) as file:
-            file.write(found.report(f"{', '.join(column)} of {data.name}, {users:,} users").encode())
+        with open_atomic(html, force) as file:
+            file.write(
+                found.report(f"{', '.join(column)} of {data.name}, {users:,} users").encode()
+            )
     if as_json:
-        print(as_text([_cell(cell, metric) for cell in found]))
+        print(as_json_text([_cell_as_dict(cell, metric) for cell in found]))
     else:
         print(found)
-        print("least error:", ", ".join(f"{name} at {budget}" for budget, name in found.best().items()))
+        print(
+            "least error:",
+            ", ".join(f"{name} at {budget}" for budget, name in found.best().items()),
+        )
 
 
-def _budgets(epsilon: list[float] | None, eps_perm: list[float] | None, eps_1: list[float] | None) -> list[Any]:
+def _all_budgets(
+    epsilon: list[float] | None, eps_perm: list[float] | None, eps_1: list[float] | None
+) -> list[Any]:
     """Return numbers and pairs."""
     first, second = eps_perm or [], eps_1 or []
     if len(first) != len(second):
-        raise ValueError(f"give an --eps-1 beside each --eps-perm, not {len(second)} beside {len(first)}")
+        raise ValueError(
+            f"give an --eps-1 beside each --eps-perm, not {len(second)} beside {len(first)}"
+        )
     return [*(epsilon or ([] if first else [0.5, 1.0, 2.0, 4.0])), *zip(first, second, strict=True)]
 
 
@@ -117,22 +169,31 @@ def _suits(name: str, budgets: list[Any], solution: str | None) -> bool:
     if len(budgets_of(cls)) not in {np.size(each) for each in budgets}:
         return False
     try:
-        return solution is None or bool(registry.SOLUTIONS[solution].of([exemplary(cls, 4)]))
+        return solution is None or bool(registry.SOLUTIONS[solution].of([build_example(cls, 4)]))
     except TypeError:
         return False
 
 
-def _cell(cell: comparison.Cell, metric: str) -> dict[str, Any]:
+def _cell_as_dict(cell: comparison.Cell, metric: str) -> dict[str, Any]:
     pair = {"eps_perm": cell.budget[0]} if isinstance(cell.budget, tuple) else {}
-    return {"protocol": cell.protocol, "epsilon": cell.epsilon, **pair, metric: cell.error, "theory": cell.theory}
+    return {
+        "protocol": cell.protocol,
+        "epsilon": cell.epsilon,
+        **pair,
+        metric: cell.error,
+        "theory": cell.theory,
+    }
 
 
-def _counted(data: Path, columns: list[str]) -> list[Any]:
-    """Return how often each value of each column occurs; missing values are left out, records with one too."""
+def _count_values(data: Path, columns: list[str]) -> list[Any]:
+    """Return how often each value of each column occurs.
+
+    Missing values are left out, records with one too.
+    """
     if len(set(columns)) != len(columns):
         raise ValueError(f"--column must name different columns, not {', '.join(columns)}")
     counters = [Counter[Any]() for _ in columns]
-    for table in files.tables(data, columns):
+    for table in files.read_tables(data, columns):
         rows = [row for row in zip(*table.values(), strict=True) if not any(map(is_missing, row))]
         for counter, entries in zip(counters, zip(*rows, strict=True), strict=False):
             try:
@@ -141,20 +202,31 @@ def _counted(data: Path, columns: list[str]) -> list[Any]:
                 raise BadFile(f"{data}: {error}") from None
     for name, counter in zip(columns, counters, strict=True):
         if len(counter) < 2:
-            raise BadFile(f"{data}: column {name!r} has {len(counter)} values, which leaves nothing to estimate")
-    return [np.array([counter[label] for label in ordered(set(counter))]) for counter in counters]
+            raise BadFile(
+                f"{data}: column {name!r} has {len(counter)} values, which leaves nothing to"
+                " estimate"
+            )
+    return [
+        np.array([counter[label] for label in sort_labels(set(counter))]) for counter in counters
+    ]
 
 
 @command
-def bench(users: Annotated[int, typer.Option(min=1, help="Users a measurement.")] = 300_000, as_json: Json = False) -> None:
-    """Measure this machine: nanoseconds a user, of all threads, to randomize and to count (k = 100)."""
+def bench(
+    users: Annotated[int, typer.Option(min=1, help="Users a measurement.")] = 300_000,
+    as_json: Json = False,
+) -> None:
+    """Measure this machine.
+
+    Nanoseconds a user, of all threads, to randomize and to count (k = 100).
+    """
     from time import perf_counter
 
     columns: dict[str, list[Any]] = {"protocol": [], "randomize": [], "count": []}
     values = np.arange(users) % 100
     with Progress("bench", len(registry.PROTOCOLS)) as progress:
         for name, cls in registry.PROTOCOLS.items():
-            protocol = exemplary(cls, 100)
+            protocol = build_example(cls, 100)
             reports = protocol.randomize(values)
             protocol.tally(reports)
             times = []
@@ -168,4 +240,4 @@ def bench(users: Annotated[int, typer.Option(min=1, help="Users a measurement.")
             for column, entry in zip(columns.values(), (name, *times), strict=True):
                 column.append(entry)
             progress.step(name)
-    print(as_text(columns)) if as_json else show(columns)
+    print(as_json_text(columns)) if as_json else print_table(columns)

@@ -11,109 +11,156 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from .. import _check, datasets, plots, registry, wire
+from .. import datasets, registry, wire
+from ..adaptive import best
+from ..core import validate
+from ..core.randomness import Stream
+from ..core.tally import MAGIC as PLAIN
+from ..core.tally import Tally
+from ..estimation import plots
+from ..files.atomic import open_atomic
+from ..files.progress import Progress
 from ..longitudinal.panel import Panel
-from ..progress import Progress
-from ..protocols.adaptive import best
 from ..protocols.histogram import SHE
-from ..randomness import Stream
 from ..solutions.smp import SMP
 from ..solutions.spl import SPL
 from ..survey import MAGIC, Survey
-from ..tally import MAGIC as PLAIN
-from ..tally import Tally
-from ..whole import whole
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, SurveyFile, as_text, command, exemplary, out, say, show_estimates
+from .terminal import (
+    Force,
+    Json,
+    Seed,
+    SurveyFile,
+    as_json_text,
+    build_example,
+    command,
+    out,
+    print_estimates,
+    say,
+)
 
 
 @command
 def demo(
-    users: Annotated[int, typer.Option(min=1, help="How many people to simulate.")] = 20_000, seed: Seed = None, as_json: Json = False
+    users: Annotated[int, typer.Option(min=1, help="How many people to simulate.")] = 20_000,
+    seed: Seed = None,
+    as_json: Json = False,
 ) -> None:
     """Ask simulated people three questions and estimate the answers."""
-    survey = Survey({name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0)
+    survey = Survey(
+        {name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0
+    )
     generator, stream = np.random.default_rng(seed), Stream(seed) if seed is not None else None
     counted = survey.tally({"report": []})
     with Progress("demo", users) as progress:
         for start in range(0, users, files.ROWS):
             many = min(files.ROWS, users - start)
-            counted = counted + survey.tally(survey.randomize(datasets.population(many, generator), stream))
+            counted = counted + survey.tally(
+                survey.randomize(datasets.population(many, generator), stream)
+            )
             progress.step("", many)
     found = survey.estimate(counted)
     if as_json:
-        print(as_text(found.to_frame("dict")))
+        print(as_json_text(found.to_frame("dict")))
         return
     out.print(
-        f"{users:,} people who do not exist answer three questions. Each sends {survey.solution.report_bytes} bytes, which are at most"
+        f"{users:,} people who do not exist answer three questions. Each sends"
+        f" {survey.solution.report_bytes} bytes, which are at most"
     )
-    out.print(f"e^{survey.privacy.report:g} times likelier for one set of answers than for any other.\n")
-    show_estimates(found)
+    out.print(
+        f"e^{survey.privacy.report:g} times likelier for one set of answers than for any other.\n"
+    )
+    print_estimates(found)
 
 
 @command
 def randomize(
     survey: SurveyFile,
-    data: Annotated[Path, typer.Argument(help="A CSV or Parquet file with the columns of the survey.", readable=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file for the reports: .parquet, or .csv.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            help="A CSV or Parquet file with the columns of the survey.", readable=False
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The file for the reports: .parquet, or .csv.")
+    ],
     seed: Seed = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Randomize the rows of a file, as their users' devices would."""
-    shared, stream = _survey(survey), Stream(seed) if seed is not None else None
+    shared, stream = _load_survey(survey), Stream(seed) if seed is not None else None
     if shared.longitudinal:
-        raise BadFile(f"{survey} asks again and again, with two budgets: devices that remember report, not a table of answers")
-    files.outputs(force, output, inputs=[survey, data])
-    many = files.write_reports(output, _randomized(shared, data, stream), shared, force)
+        raise BadFile(
+            f"{survey} asks again and again, with two budgets: devices that remember report, not a"
+            " table of answers"
+        )
+    files.require_outputs(force, output, inputs=[survey, data])
+    many = files.write_reports(output, _randomize_file(shared, data, stream), shared, force)
     size = shared.solution.report_bytes
-    say(f"{many:,} reports of {size} bytes in {output}", {"reports": many, "report_bytes": size, "output": str(output)}, as_json)
+    say(
+        f"{many:,} reports of {size} bytes in {output}",
+        {"reports": many, "report_bytes": size, "output": str(output)},
+        as_json,
+    )
 
 
-def _randomized(survey: Survey, data: Path, stream: Any) -> Iterator[list[bytes]]:
+def _randomize_file(survey: Survey, data: Path, stream: Any) -> Iterator[list[bytes]]:
     done = 0
-    for table in files.tables(data, list(survey.attributes)):
+    for table in files.read_tables(data, list(survey.attributes)):
         typed = table if files.is_parquet(data) else survey.typed(table)
         try:
             reports = survey.randomize(typed, stream)
         except ValueError as error:
-            raise BadFile(f"{data}: {_shifted(str(error), done)}") from None
+            raise BadFile(f"{data}: {_shift_row(str(error), done)}") from None
         done += len(next(iter(table.values())))
         yield reports["report"]
 
 
-def _shifted(message: str, done: int) -> str:
+def _shift_row(message: str, done: int) -> str:
     """Return a message about a row of a part, counted from the first row of the file."""
-    return re.sub(r"(, row |reports\[)(\d+)", lambda found: f"{found[1]}{int(found[2]) + done}", message, count=1)
+    return re.sub(
+        r"(, row |reports\[)(\d+)",
+        lambda found: f"{found[1]}{int(found[2]) + done}",
+        message,
+        count=1,
+    )
 
 
-def _survey(path: Path) -> Survey:
-    files.readable(path)
+def _load_survey(path: Path) -> Survey:
+    files.require_readable(path)
     return Survey.load(path)
 
 
 @command
 def tally(
     survey: SurveyFile,
-    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)],
+    reports: Annotated[
+        list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file for the tally.")],
     as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Count reports; tallies of other users are added up."""
-    shared = _survey(survey)
-    files.outputs(force, output, inputs=[survey, *reports])
-    counted = _tallied(shared, reports)
-    with whole(output, force) as file:
+    shared = _load_survey(survey)
+    files.require_outputs(force, output, inputs=[survey, *reports])
+    counted = _tally_files(shared, reports)
+    with open_atomic(output, force) as file:
         file.write(shared.pack(counted))
-    say(f"{counted.users:,} reports counted in {output}", {"reports": counted.users, "output": str(output)}, as_json)
+    say(
+        f"{counted.users:,} reports counted in {output}",
+        {"reports": counted.users, "output": str(output)},
+        as_json,
+    )
 
 
-def _tallied(survey: Survey, paths: list[Path]) -> Tally:
+def _tally_files(survey: Survey, paths: list[Path]) -> Tally:
     total = survey.tally({"report": []})
     for path in paths:
-        files.readable(path)
+        files.require_readable(path)
         start, done = b"", total.users
         if path.is_file():
             with open(path, "rb") as file:
@@ -129,7 +176,7 @@ def _tallied(survey: Survey, paths: list[Path]) -> Tally:
         except BadFile:
             raise
         except (ValueError, TypeError) as error:
-            raise BadFile(f"{path}: {_shifted(str(error), total.users - done)}") from None
+            raise BadFile(f"{path}: {_shift_row(str(error), total.users - done)}") from None
     if not total.users:
         raise BadFile(f"{', '.join(map(str, paths))}: there are no reports")
     return total
@@ -138,73 +185,99 @@ def _tallied(survey: Survey, paths: list[Path]) -> Tally:
 @command
 def estimate(
     survey: SurveyFile,
-    reports: Annotated[list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)],
+    reports: Annotated[
+        list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)
+    ],
     method: Annotated[str, typer.Option(help="raw, norm or norm_sub.")] = "raw",
     csv: Annotated[Path | None, typer.Option(help="Write a table into this file.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the estimates into this file (.png, .svg or .pdf).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the estimates into this file (.png, .svg or .pdf).")
+    ] = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Estimate how frequent each category is."""
     if method not in ("raw", "norm", "norm_sub"):
         raise ValueError(f"--method must be raw, norm or norm_sub, not {method!r}")
-    files.outputs(force, csv, plot, inputs=[survey, *reports])
+    files.require_outputs(force, csv, plot, inputs=[survey, *reports])
     if plot and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--plot must end in .png, .svg or .pdf, not in {plot.suffix!r}")
-    shared = _survey(survey)
-    raw = shared.estimate(_tallied(shared, reports))
+    shared = _load_survey(survey)
+    raw = shared.estimate(_tally_files(shared, reports))
     found = raw if method == "raw" else getattr(raw, method)()
     columns = found.to_frame("dict")
     if csv:
         text = StringIO()
-        writer(text, lineterminator="\n").writerows([[*columns], *zip(*columns.values(), strict=True)])
-        with whole(csv, force) as file:
+        writer(text, lineterminator="\n").writerows(
+            [[*columns], *zip(*columns.values(), strict=True)]
+        )
+        with open_atomic(csv, force) as file:
             file.write(text.getvalue().encode())
     if plot:
-        with whole(plot, force) as file:
-            plots.saved(found.plot(), file, plot.suffix.lower().lstrip("."))
-    print(as_text(columns)) if as_json else show_estimates(found)
+        with open_atomic(plot, force) as file:
+            plots.save_figure(found.plot(), file, plot.suffix.lower().lstrip("."))
+    print(as_json_text(columns)) if as_json else print_estimates(found)
 
 
 @command
 def warm(as_json: Json = False) -> None:
     """Compile all kernels ahead, so that nothing has to wait for it later."""
     names, classes = [*registry.PROTOCOLS, *registry.SOLUTIONS], list(registry.PROTOCOLS.values())
-    every: list[Any] = [exemplary(cls, k) for cls in classes for k in (3, 100, 1000, 70_000) if k < 70_000 or cls is not SHE]
+    every: list[Any] = [
+        build_example(cls, k)
+        for cls in classes
+        for k in (3, 100, 1000, 70_000)
+        if k < 70_000 or cls is not SHE
+    ]
     every += [cls(best, [3, 300], 2.0) for cls in registry.SOLUTIONS.values()]
-    every += [cls.of([exemplary(each, 5), exemplary(each, 300)]) for cls in (SPL, SMP) for each in classes]
+    every += [
+        cls.of([build_example(each, 5), build_example(each, 300)])
+        for cls in (SPL, SMP)
+        for each in classes
+    ]
     with Progress("compiling", len(every)) as progress:
-        for subject in every:
-            held = [0] * 10 if len(subject.parts) == 1 else [[0, 0]] * 10
-            reports = wire.decode(subject, wire.encode(subject, subject.randomize(held)))
-            subject.tally(reports)
-            Panel(subject, 10).tally(held)
-            subject.simulate([10] + [0] * (subject.k - 1) if len(subject.parts) == 1 else [[10] + [0] * (k - 1) for k in subject.ks])
-            progress.step(type(subject).__name__)
+        for mechanism in every:
+            held = [0] * 10 if len(mechanism.parts) == 1 else [[0, 0]] * 10
+            reports = wire.decode(mechanism, wire.encode(mechanism, mechanism.randomize(held)))
+            mechanism.tally(reports)
+            Panel(mechanism, 10).tally(held)
+            mechanism.simulate(
+                [10] + [0] * (mechanism.k - 1)
+                if len(mechanism.parts) == 1
+                else [[10] + [0] * (k - 1) for k in mechanism.ks]
+            )
+            progress.step(type(mechanism).__name__)
     say(f"{len(names)} protocols and solutions are ready", {"ready": names}, as_json)
 
 
 @command
 def check(
-    spec: Annotated[Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.", readable=False)], as_json: Json = False
+    spec: Annotated[
+        Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.", readable=False)
+    ],
+    as_json: Json = False,
 ) -> None:
     """Hold a survey or a protocol to the laws: exact privacy, unbiased estimates, stated errors."""
     from .. import checks
 
-    files.readable(spec)
-    content = _check.parsed(str(spec), spec.read_bytes())
+    files.require_readable(spec)
+    content = validate.parse_json(str(spec), spec.read_bytes())
     try:
         survey = isinstance(content, dict) and "attributes" in content
-        subject = Survey.from_spec(content).solution if survey else registry.from_spec(content)
+        mechanism = Survey.from_spec(content).solution if survey else registry.from_spec(content)
     except (ValueError, TypeError) as error:
         raise BadFile(f"{spec}: {error}") from None
     try:
-        with Progress("check", len(checks.LAWS)) as progress:
-            for law in checks.LAWS:
+        with Progress("check", len(checks.CHECKS)) as progress:
+            for law in checks.CHECKS:
                 with suppress(checks.NotApplicable):
-                    checks.check_law(law, subject)
+                    checks.run_check(law, mechanism)
                 progress.step(law)
     except AssertionError as error:
-        say(f"a law does not hold: {error}", {"holds": False, "subject": repr(subject), "why": str(error)}, as_json)
+        say(
+            f"a law does not hold: {error}",
+            {"holds": False, "subject": repr(mechanism), "why": str(error)},
+            as_json,
+        )
         raise typer.Exit(1) from None
-    say(f"all laws hold for {subject!r}", {"holds": True, "subject": repr(subject)}, as_json)
+    say(f"all laws hold for {mechanism!r}", {"holds": True, "subject": repr(mechanism)}, as_json)

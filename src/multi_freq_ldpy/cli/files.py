@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from .. import _check
-from ..frames import missing
-from ..progress import Progress
+from ..core import validate
+from ..files.atomic import open_atomic, require_writable
+from ..files.progress import Progress
 from ..survey import REPORT, Survey
-from ..whole import refuse, whole
+from ..tables.frames import not_installed
 
 ROWS = 2**15
 """Rows read at a time."""
@@ -25,11 +25,14 @@ class BadFile(ValueError):
     """A file that cannot be used; one sentence says why."""
 
 
-def tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, list[Any]]]:
-    """Yield the rows of a CSV or Parquet file, some at a time, as dicts of lists; fields of a CSV are text, and None where empty."""
-    readable(path)
+def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, list[Any]]]:
+    """Yield the rows of a CSV or Parquet file, some at a time, as dicts of lists.
+
+    Fields of a CSV are text, and None where empty.
+    """
+    require_readable(path)
     with Progress(f"reading {path.name}", path.stat().st_size) as progress:
-        yield from (_parquet if is_parquet(path) else _csv)(path, columns, progress)
+        yield from (_read_parquet if is_parquet(path) else _read_csv)(path, columns, progress)
 
 
 def is_parquet(path: Path) -> bool:
@@ -37,7 +40,7 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() == ".parquet"
 
 
-def readable(path: Path) -> None:
+def require_readable(path: Path) -> None:
     """Refuse a file that cannot be read."""
     if path.is_dir():
         raise BadFile(f"{path} is a directory, not a file")
@@ -49,42 +52,47 @@ def readable(path: Path) -> None:
         raise BadFile(f"{path} is empty")
 
 
-def outputs(force: bool, *given: Path | None, inputs: Sequence[Path] = ()) -> None:
+def require_outputs(force: bool, *given: Path | None, inputs: Sequence[Path] = ()) -> None:
     """Refuse files that cannot be written, before any of them is: all of them or none."""
     paths = [path for path in given if path is not None]
     for i, path in enumerate(paths):
-        refuse(path, force)
+        require_writable(path, force)
         if path.resolve() in [other.resolve() for other in paths[:i]]:
             raise BadFile(f"{path} cannot be two files at once")
         if path.resolve() in [other.resolve() for other in inputs]:
             raise BadFile(f"{path} is read as well: give the result another name")
 
 
-def _chosen(path: Path, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
+def _choose_columns(path: Path, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
     """Return the columns asked for, or all."""
     if len(set(names)) != len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         raise BadFile(f"{path} has two columns named {twice!r}")
     for name in columns or ():
         if name not in names:
-            raise BadFile(f"{path} has no column {name!r}, only {_check.shown(list(names))}")
+            raise BadFile(f"{path} has no column {name!r}, only {validate.quote(list(names))}")
     return list(names if columns is None else columns)
 
 
-def _csv(path: Path, columns: Sequence[str] | None, progress: Progress) -> Iterator[dict[str, list[Any]]]:
+def _read_csv(
+    path: Path, columns: Sequence[str] | None, progress: Progress
+) -> Iterator[dict[str, list[Any]]]:
     with open(path, "rb") as raw:
         text = _Text(raw, path)
         rows = csv.reader(text, strict=True)
         try:
             names = next(row for row in rows if row)
-            chosen = _chosen(path, names, columns)
+            chosen = _choose_columns(path, names, columns)
             places = [names.index(name) for name in chosen]
             part: list[list[Any]] = [[] for _ in chosen]
             for row in rows:
                 if not row:
                     continue  # a blank line
                 if len(row) != len(names):
-                    raise BadFile(f"{path}, line {rows.line_num}: {len(row)} fields where the header has {len(names)}")
+                    raise BadFile(
+                        f"{path}, line {rows.line_num}: {len(row)} fields where the header has"
+                        f" {len(names)}"
+                    )
                 for column, place in zip(part, places, strict=True):
                     column.append(row[place] or None)
                 if len(part[0]) == ROWS:
@@ -122,34 +130,43 @@ class _Text:
         return text
 
 
-def _parquet(path: Path, columns: Sequence[str] | None, progress: Progress) -> Iterator[dict[str, list[Any]]]:
-    arrow = _arrow()
+def _read_parquet(
+    path: Path, columns: Sequence[str] | None, progress: Progress
+) -> Iterator[dict[str, list[Any]]]:
+    arrow = _import_parquet()
     import pyarrow as pa
 
     try:
-        file = arrow.ParquetFile(path, buffer_size=2**20, pre_buffer=False)  # else it holds a row group, which may be all of it
-        chosen = _chosen(path, file.schema_arrow.names, columns)
+        # Else it holds a row group, which may be all of it
+        file = arrow.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
+        chosen = _choose_columns(path, file.schema_arrow.names, columns)
         for batch in file.iter_batches(ROWS, columns=chosen):
             yield batch.to_pydict()
-            progress.step("", round(progress.total * batch.num_rows / max(1, file.metadata.num_rows)))
+            progress.step(
+                "", round(progress.total * batch.num_rows / max(1, file.metadata.num_rows))
+            )
     except (pa.ArrowException, OSError, ArithmeticError) as error:
-        raise BadFile(f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}") from None
+        raise BadFile(
+            f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}"
+        ) from None
 
 
-def _arrow() -> Any:
+def _import_parquet() -> Any:
     try:
         import pyarrow.parquet
     except ImportError:
-        raise missing("pyarrow", "cli") from None
+        raise not_installed("pyarrow", "cli") from None
     return pyarrow.parquet
 
 
 def write_reports(path: Path, batches: Iterable[list[bytes]], survey: Survey, force: bool) -> int:
-    """Write reports to a Parquet file (bytes, and which survey they are of) or a CSV file (hexadecimal), and return how many."""
+    """Write reports to a Parquet file (bytes, and which survey they are of) or a CSV file
+    (hexadecimal), and return how many.
+    """
     if not is_parquet(path) and path.suffix.lower() != ".csv":
         raise BadFile(f"{path} must end in .parquet or .csv")
     many = 0
-    with whole(path, force) as file:
+    with open_atomic(path, force) as file:
         if not is_parquet(path):
             file.write(f"{REPORT}\n".encode())
             for batch in batches:
@@ -159,7 +176,7 @@ def write_reports(path: Path, batches: Iterable[list[bytes]], survey: Survey, fo
             import pyarrow as pa
 
             schema = pa.schema([(REPORT, pa.binary())], {SURVEY: survey.digest})
-            with _arrow().ParquetWriter(file, schema) as writer:
+            with _import_parquet().ParquetWriter(file, schema) as writer:
                 for batch in batches:
                     writer.write_table(pa.table({REPORT: batch}, schema))
                     many += len(batch)
@@ -169,21 +186,36 @@ def write_reports(path: Path, batches: Iterable[list[bytes]], survey: Survey, fo
 
 
 def read_reports(path: Path, survey: Survey) -> Iterator[dict[str, list[Any]]]:
-    """Yield tables of reports as ``write_reports`` wrote them; those of another survey are refused where the file says so."""
-    for i, table in enumerate(tables(path, [REPORT])):
+    """Yield tables of reports as ``write_reports`` wrote them.
+
+    Those of another survey are refused where the file says so.
+    """
+    for i, table in enumerate(read_tables(path, [REPORT])):
         if is_parquet(path):
-            if not i and _arrow().read_schema(path).metadata.get(SURVEY.encode(), survey.digest.encode()) != survey.digest.encode():
-                raise BadFile(f"{path} has reports of another survey: names, categories, their order, protocols or budgets differ")
+            if (
+                not i
+                and _import_parquet()
+                .read_schema(path)
+                .metadata.get(SURVEY.encode(), survey.digest.encode())
+                != survey.digest.encode()
+            ):
+                raise BadFile(
+                    f"{path} has reports of another survey: names, categories, their order,"
+                    " protocols or budgets differ"
+                )
             yield table
         else:
             try:
                 yield {REPORT: [bytes.fromhex(each or "-") for each in table[REPORT]]}
             except ValueError:
-                wrong = next(k for k, each in enumerate(table[REPORT]) if not _hexadecimal(each))
-                raise BadFile(f"{path}, row {i * ROWS + wrong}: {_check.shown(table[REPORT][wrong])} is not a report") from None
+                wrong = next(k for k, each in enumerate(table[REPORT]) if not _is_report(each))
+                raise BadFile(
+                    f"{path}, row {i * ROWS + wrong}: {validate.quote(table[REPORT][wrong])} is not"
+                    " a report"
+                ) from None
 
 
-def _hexadecimal(text: str | None) -> bool:
+def _is_report(text: str | None) -> bool:
     try:
         return bool(bytes.fromhex(text or "-"))
     except ValueError:

@@ -1,4 +1,7 @@
-"""What the commands share: the application, options, errors in one sentence, tables on a terminal."""
+"""What the commands share.
+
+The application, options, errors in one sentence, tables on a terminal.
+"""
 
 import json
 import os
@@ -13,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..estimates import Estimates
+from ..estimation.several import Estimates
 from ..protocol import Protocol, budgets_of
 
 app = typer.Typer(
@@ -23,16 +26,26 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-out = Console(width=None if sys.stdout.isatty() else 140, markup=False, emoji=False, highlight=False)
+out = Console(
+    width=None if sys.stdout.isatty() else 140, markup=False, emoji=False, highlight=False
+)
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-Seed = Annotated[int | None, typer.Option(help="Make the run reproducible: for simulations only, never to collect with.")]
-SurveyFile = Annotated[Path, typer.Argument(metavar="SURVEY", help="A survey as JSON (Survey.save).", readable=False)]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Make the run reproducible: for simulations only, never to collect with."),
+]
+SurveyFile = Annotated[
+    Path, typer.Argument(metavar="SURVEY", help="A survey as JSON (Survey.save).", readable=False)
+]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
-    """Make a command of a function: what users did wrong is told in one sentence, with exit code 2."""
+    """Make a command of a function.
+
+    What users did wrong is told in one sentence, with exit code 2.
+    """
 
     @wraps(function)
     def run(*arguments: Any, **options: Any) -> None:
@@ -43,7 +56,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except MemoryError:
             fail("that needs more memory than there is")
         except (ValueError, TypeError, OSError, ImportError, KeyError, ArithmeticError) as error:
-            fail(f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error))
+            fail(
+                f"{error.filename}: {error.strerror}"
+                if isinstance(error, OSError) and error.filename
+                else str(error)
+            )
 
     app.command()(run)
     return run
@@ -55,17 +72,17 @@ def fail(why: str) -> None:
     raise typer.Exit(2) from None
 
 
-def exemplary(cls: type[Protocol], k: int) -> Any:
+def build_example(cls: type[Protocol], k: int) -> Any:
     """Return a protocol with the budgets of all tables here: 1, or 2 and 1 over time."""
     return cls(k, *([1.0] if len(budgets_of(cls)) == 1 else [2.0, 1.0]))
 
 
 def say(sentence: str, content: dict[str, Any], as_json: bool) -> None:
     """Print a sentence, or what it says as JSON."""
-    print(as_text(content) if as_json else sentence)
+    print(as_json_text(content) if as_json else sentence)
 
 
-def as_text(content: Any) -> str:
+def as_json_text(content: Any) -> str:
     """Return JSON; what is no number is null."""
     return json.dumps(_finite(content), allow_nan=False)
 
@@ -78,7 +95,7 @@ def _finite(content: Any) -> Any:
     return None if isinstance(content, float) and not isfinite(content) else content
 
 
-def show(columns: dict[str, list[Any]], title: str | None = None) -> None:
+def print_table(columns: dict[str, list[Any]], title: str | None = None) -> None:
     """Print a table."""
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for name, entries in columns.items():
@@ -89,16 +106,21 @@ def show(columns: dict[str, list[Any]], title: str | None = None) -> None:
     out.print(table)
 
 
-def show_estimates(estimates: Estimates) -> None:
+def print_estimates(estimates: Estimates) -> None:
     """Print estimates with bars."""
     for estimate in estimates:
         limits = estimate.interval() if estimate.method == "raw" else None
         columns: dict[str, list[Any]] = {
             estimate.name or "value": list(estimate.values),
             "%": [f"{100 * f:.1f}" for f in estimate.frequencies],
-            "": ["█" * round(30 * min(1.0, max(0.0, f))) if f == f else "" for f in estimate.frequencies],
+            "": [
+                "█" * round(30 * min(1.0, max(0.0, f))) if f == f else ""
+                for f in estimate.frequencies
+            ],
         }
         if limits is not None:
-            columns |= {"95 % interval": [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in limits]}
-        show(columns)
+            columns |= {
+                "95 % interval": [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in limits]
+            }
+        print_table(columns)
         out.print()

@@ -1,10 +1,13 @@
-"""The estimators of the paper's package: matrix inversion for one round and for two, and the iterative Bayesian update.
+"""The estimators of the paper's package.
+
+Matrix inversion for one round and for two, and the iterative Bayesian update.
 
 >>> MI([60, 25, 15], n=100, p=0.5, q=0.25).round(3)
 array([1., 0., 0.])
 >>> MI_long([60, 25, 15], n=100, p1=0.8, q1=0.1, p2=0.9, q2=0.05).round(3)
 array([0.782, 0.193, 0.025])
->>> IBU(2, np.array([[0.8, 0.2], [0.2, 0.8]]), [0.5, 0.5], nb_iter=100, tol=1e-9, err_func="max_abs")
+>>> matrix = np.array([[0.8, 0.2], [0.2, 0.8]])
+>>> IBU(2, matrix, [0.5, 0.5], nb_iter=100, tol=1e-9, err_func="max_abs")
 array([0.5, 0.5])
 """
 
@@ -13,22 +16,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import _check
-from ..channel import Channel
-from ..functions import Vector, iteration
-from ..postprocess import ibu, norm
+from ..core import validate
+from ..core.channel import Channel
+from ..estimation.postprocess import ibu, norm
+from ..paper.shared import Vector, check_iteration
 
 
 def _counts(count_report: ArrayLike, n: Any) -> Vector:
     counts = np.asarray(count_report)
-    if counts.dtype.kind not in "iuf" or counts.ndim != 1 or not counts.size or not np.isfinite(counts).all():
+    if (
+        counts.dtype.kind not in "iuf"
+        or counts.ndim != 1
+        or not counts.size
+        or not np.isfinite(counts).all()
+    ):
         raise ValueError(f"count_report must be a vector of finite numbers, not {count_report!r}")
-    _check.budget("n", n)
+    validate.budget("n", n)
     return counts.astype(np.float64)
 
 
 def _channel(p: float, q: float, names: tuple[str, str] = ("p", "q")) -> Channel:
-    return Channel(_check.probability(names[0], p), _check.probability(names[1], q))
+    return Channel(validate.probability(names[0], p), validate.probability(names[1], q))
 
 
 def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:
@@ -39,17 +47,30 @@ def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:
 def MI_long(count_report: ArrayLike, n: int, p1: float, q1: float, p2: float, q2: float) -> Vector:
     """Return the frequencies by matrix inversion after two rounds, clipped at 0 and normalised."""
     second = _channel(p2, q2, ("p2", "q2"))
-    return norm(_channel(p1, q1, ("p1", "q1")).then(second.p, second.q).estimate(_counts(count_report, n), n))
+    return norm(
+        _channel(p1, q1, ("p1", "q1"))
+        .then(second.p, second.q)
+        .estimate(_counts(count_report, n), n)
+    )
 
 
-def IBU(k: int, A: ArrayLike, obs_freq: ArrayLike, nb_iter: int, tol: float, err_func: str) -> Vector:
-    """Return the frequencies by iterative Bayesian update; ``A[x, y]`` is the probability of output y given input x."""
-    size = _check.domain_size("k", k)
+def IBU(
+    k: int, A: ArrayLike, obs_freq: ArrayLike, nb_iter: int, tol: float, err_func: str
+) -> Vector:
+    """Return the frequencies by iterative Bayesian update.
+
+    ``A[x, y]`` is the probability of output y given input x.
+    """
+    size = validate.domain_size("k", k)
     matrix, observed = np.asarray(A), np.asarray(obs_freq)
     if matrix.dtype.kind not in "iuf" or observed.dtype.kind not in "iuf":
         raise TypeError(f"A and obs_freq must be numbers, not {A!r} and {obs_freq!r}")
     if matrix.ndim != 2 or matrix.shape[0] != size or not (matrix >= 0).all():
-        raise ValueError(f"A must be a matrix of probabilities with k={size} rows, not of shape {matrix.shape}")
+        raise ValueError(
+            f"A must be a matrix of probabilities with k={size} rows, not of shape {matrix.shape}"
+        )
     if observed.shape != matrix.shape[1:] or not (observed >= 0).all():
-        raise ValueError(f"obs_freq must have an entry for each column of A, none negative, not {obs_freq!r}")
-    return ibu(matrix, observed, *iteration(nb_iter, tol, err_func))
+        raise ValueError(
+            f"obs_freq must have an entry for each column of A, none negative, not {obs_freq!r}"
+        )
+    return ibu(matrix, observed, *check_iteration(nb_iter, tol, err_func))

@@ -1,8 +1,11 @@
-"""Rows of independent bits, each 1 with probability q, the user's own with probability p: exact multiples of 2⁻⁶⁴.
+"""Rows of independent bits, each 1 with probability q, the user's own with probability p.
 
-Eight bits are drawn at once: byte b has probability P_b = q^|b|·(1 − q)^(8 − |b|), a multiple of 2⁻⁵¹². Of the 2¹⁶ values of a
-16-bit word it owns ⌊2¹⁶·P_b⌋. The few words that nobody owns draw from what is left, by rejection: b uniform, accepted with
-probability frac(2¹⁶·P_b), which is compared lazily, 64 bits at a time. Together that is the product law exactly.
+Exact multiples of 2⁻⁶⁴.
+
+Eight bits are drawn at once: byte b has probability P_b = q^|b|·(1 − q)^(8 − |b|), a multiple of
+2⁻⁵¹². Of the 2¹⁶ values of a 16-bit word it owns ⌊2¹⁶·P_b⌋. The few words that nobody owns draw
+from what is left, by rejection: b uniform, accepted with probability frac(2¹⁶·P_b), which is
+compared lazily, 64 bits at a time. Together that is the product law exactly.
 """
 
 import numpy as np
@@ -18,7 +21,9 @@ NARROW = 5  # bytes; rows below it are drawn byte by byte for all users, wider o
 
 
 def table(q: int) -> tuple[np.ndarray, int, np.ndarray]:
-    """Return the byte that owns each word, how many words are owned, and the fractions by number of ones, for bits of probability q/2⁶⁴."""
+    """Return the byte that owns each word, how many words are owned, and the fractions by number of
+    ones, for bits of probability q/2⁶⁴.
+    """
     cells, fractions = np.zeros(9, np.int64), np.zeros((9, WORDS), np.uint64)
     for ones in range(9):
         cells[ones], rest = divmod((q**ones * (2**64 - q) ** (8 - ones)) << 16, 2**512)
@@ -30,7 +35,9 @@ def table(q: int) -> tuple[np.ndarray, int, np.ndarray]:
 
 @jit
 def leftover(address, head, at, fractions, spare):
-    """Draw a byte from what the table leaves, given the first words of the draw, in ``head`` from ``at`` on."""
+    """Draw a byte from what the table leaves, given the first words of the draw, in ``head`` from
+    ``at`` on.
+    """
     index = 0
     while True:
         byte = uint8(0)
@@ -54,7 +61,8 @@ def last_byte(k: int) -> np.uint8:
 def unowned(words, size, cells, found):
     """Write the indexes of words that nobody owns into ``found``, and return how many there are.
 
-    Whole groups of SCANNED words are looked at, also beyond ``size``: ``buffers`` leaves room for that.
+    Whole groups of SCANNED words are looked at, also beyond ``size``: ``buffers`` leaves room for
+    that.
     """
     last, many = uint16(cells - 1), 0
     if cells == 2**16:
@@ -72,8 +80,12 @@ def unowned(words, size, cells, found):
 
 
 @jit
-def fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last, spare, scratch, rows):
-    """Draw all bits of the rows of users from ``low`` on, each from the ``words`` (uint16) at its own; ``last`` masks the last byte."""
+def fill_rows(
+    first, numbers, low, stride, words, owned, cells, fractions, last, spare, scratch, rows
+):
+    """Draw all bits of the rows of users from ``low`` on, each from the ``words`` (uint16) at its
+    own; ``last`` masks the last byte.
+    """
     n, width, pitch = uint64(rows.shape[0]), uint64(rows.shape[1]), uint64(stride // 2)
     if width < NARROW:  # rows too short for loops of their own
         for c in range(width):
@@ -88,7 +100,8 @@ def fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last,
     at = 0
     while at < many:
         lanes, start = 0, at
-        while at < many and lanes < LANES:  # words of which no byte is drawn are passed over, and the others moved together
+        # Words of which no byte is drawn are passed over, and the others moved together
+        while at < many and lanes < LANES:
             i, c = found[at] // np.int64(pitch), found[at] % np.int64(pitch)
             if c < np.int64(width):
                 found[start + lanes] = found[at]
@@ -105,7 +118,8 @@ def fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last,
 
 @jit
 def own_bits(first, numbers, low, stride, place, words, p, spare, own):
-    """Draw the own bits of users from ``low`` on with probability p/2⁶⁴, from the 16-bit word at byte ``place`` of each.
+    """Draw the own bits of users from ``low`` on with probability p/2⁶⁴, from the 16-bit word at
+    byte ``place`` of each.
 
     Where that word equals the first digits of p, more are read.
     """
@@ -120,22 +134,32 @@ def own_bits(first, numbers, low, stride, place, words, p, spare, own):
 
 @inline
 def write_bit(rows, i, position, bit):
-    """Set the bit at ``position`` of row i to ``bit``, 0 or 1, without a branch that tells which."""
+    """Set the bit at ``position`` of row i to ``bit``, 0 or 1, without a branch that tells
+    which.
+    """
     c, place = uint64(position) >> uint64(3), uint8(position & 7)
     rows[i, c] = (rows[i, c] & ~(uint8(1) << place)) | (bit << place)
 
 
 @jit
 def workspace(key, stride):
-    """Return what ``fill_rows`` and its callers work with: ``buffers``, an own bit a user, and space for words that nobody owns."""
+    """Return what ``fill_rows`` and its callers work with.
+
+    ``buffers``, an own bit a user, and space for words that nobody owns.
+    """
     users, buffer, spare = buffers(key, stride)
-    scratch = np.empty(users * stride // 2, np.int64), np.empty(LANES, np.uint64), np.empty(HEAD * LANES, np.uint64)
+    scratch = (
+        np.empty(users * stride // 2, np.int64),
+        np.empty(LANES, np.uint64),
+        np.empty(HEAD * LANES, np.uint64),
+    )
     return users, buffer, spare, np.empty(users, np.uint8), scratch
 
 
 @jit
 def randomize(key, first, numbers, values, last, p, owned, cells, fractions, out):
-    """Randomize the row of each user (see ``read_users``), who owns two bytes for each byte of the row and two for the own bit.
+    """Randomize the row of each user (see ``read_users``), who owns two bytes for each byte of the
+    row and two for the own bit.
 
     A negative value stands for nobody's: no bit is the own one.
     """
@@ -144,8 +168,23 @@ def randomize(key, first, numbers, values, last, p, owned, cells, fractions, out
     users, buffer, spare, own, scratch = workspace(key, stride)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
-        words = buffer.view(np.uint16)[read_users(key, first, numbers, low, high, stride, buffer) // 2 :]
-        fill_rows(first, numbers, low, stride, words, owned, cells, fractions, last, spare, scratch, out[low:high])
+        words = buffer.view(np.uint16)[
+            read_users(key, first, numbers, low, high, stride, buffer) // 2 :
+        ]
+        fill_rows(
+            first,
+            numbers,
+            low,
+            stride,
+            words,
+            owned,
+            cells,
+            fractions,
+            last,
+            spare,
+            scratch,
+            out[low:high],
+        )
         own_bits(first, numbers, low, stride, 2 * width, words, p, spare, own[: high - low])
         for i in range(low, high):
             if values[i] >= 0:
@@ -162,8 +201,9 @@ def again_stride(width, half):
 def again(key, first, rows, last, half, owned, cells, fractions, out):
     """Send every bit of the ``rows`` of users ``first``, ``first`` + 1, … through a second round.
 
-    A bit b becomes n ⊕ (b ∧ u), n being 1 with probability q. With u = 1 that flips it with probability q; with a uniform u (``half``)
-    a 0 becomes 1 with probability q and a 1 with probability 1/2. A user owns two bytes for each byte of the row, and one for its u.
+    A bit b becomes n ⊕ (b ∧ u), n being 1 with probability q. With u = 1 that flips it with
+    probability q; with a uniform u (``half``) a 0 becomes 1 with probability q and a 1 with
+    probability 1/2. A user owns two bytes for each byte of the row, and one for its u.
     """
     width = out.shape[1]
     stride = again_stride(width, half)
@@ -172,8 +212,26 @@ def again(key, first, rows, last, half, owned, cells, fractions, out):
     for low in range(0, out.shape[0], users):
         high = min(out.shape[0], low + users)
         start = read_users(key, first, nobody, low, high, stride, buffer)
-        words, uniform = buffer.view(np.uint16)[start // 2 :], buffer.view(np.uint8)[start + 2 * width :]
-        fill_rows(first, nobody, low, stride, words, owned, cells, fractions, last, spare, scratch, out[low:high])
+        words, uniform = (
+            buffer.view(np.uint16)[start // 2 :],
+            buffer.view(np.uint8)[start + 2 * width :],
+        )
+        fill_rows(
+            first,
+            nobody,
+            low,
+            stride,
+            words,
+            owned,
+            cells,
+            fractions,
+            last,
+            spare,
+            scratch,
+            out[low:high],
+        )
         for i in range(low, high):
             for c in range(uint64(width)):
-                out[i, c] ^= rows[i, c] & (uniform[uint64((i - low) * stride) + c] if half else uint8(0xFF))
+                out[i, c] ^= rows[i, c] & (
+                    uniform[uint64((i - low) * stride) + c] if half else uint8(0xFF)
+                )

@@ -1,10 +1,11 @@
 """ChaCha20 (RFC 8439): random bytes as a pure function of key, nonce and block number.
 
-The block counter and the nonce of the RFC are 128 bits together; here the low half is a 64-bit block number and the high
-half a 64-bit nonce. Nonce 0 is the main stream, addressed in bytes. A draw at byte address A that its own bytes do not settle
-reads on in nonce A + 1: addresses are distinct, so no two draws ever share a byte, whatever the order they are made in. The words
-of such a draw are read one after the other by ``read_on``; where many draws begin at once, ``begin`` computes the first HEAD words of
-eight of them side by side, and ``read_on`` goes on from there.
+The block counter and the nonce of the RFC are 128 bits together; here the low half is a 64-bit
+block number and the high half a 64-bit nonce. Nonce 0 is the main stream, addressed in bytes. A
+draw at byte address A that its own bytes do not settle reads on in nonce A + 1: addresses are
+distinct, so no two draws ever share a byte, whatever the order they are made in. The words of such
+a draw are read one after the other by ``read_on``; where many draws begin at once, ``begin``
+computes the first HEAD words of eight of them side by side, and ``read_on`` goes on from there.
 """
 
 from typing import Any
@@ -24,33 +25,47 @@ HEAD = 8  # 64-bit words of a block
 
 @intrinsic
 def _permute(typing_context: Any, state: Any, out: Any, place: Any) -> Any:
-    """Run the twenty rounds on the (16, LANES) array ``state``, add the input, and write the blocks one after the other into ``out``."""
+    """Run the twenty rounds on the (16, LANES) array ``state``, add the input, and write the blocks
+    one after the other into ``out``.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         vector = ir.VectorType(ir.IntType(32), LANES)
         index = ir.IntType(64)
 
         def rows(position: int) -> Any:
-            array = context.make_array(signature.args[position])(context, builder, arguments[position])
+            array = context.make_array(signature.args[position])(
+                context, builder, arguments[position]
+            )
             return builder.bitcast(array.data, vector.as_pointer())
 
         def row(pointer: Any, i: int) -> Any:
             return builder.gep(pointer, [index(i)])
 
         def transposed(rows: list[Any]) -> list[Any]:
-            """Exchange the off-diagonal halves, then those of the quarters, and so on: of two rows at a distance, and within them."""
+            """Exchange the off-diagonal halves, then those of the quarters, and so on.
+
+            Of two rows at a distance, and within them.
+            """
             for d in (4, 2, 1):
                 low = ir.Constant(vector, [i - d + LANES if i & d else i for i in range(LANES)])
                 high = ir.Constant(vector, [i + LANES if i & d else i + d for i in range(LANES)])
                 for i in range(LANES):
                     if not i & d:
                         pair = rows[i], rows[i + d]
-                        rows[i], rows[i + d] = builder.shuffle_vector(*pair, low), builder.shuffle_vector(*pair, high)
+                        rows[i], rows[i + d] = (
+                            builder.shuffle_vector(*pair, low),
+                            builder.shuffle_vector(*pair, high),
+                        )
             return rows
 
         source, target = rows(0), builder.gep(rows(1), [builder.udiv(arguments[2], index(LANES))])
         initial = [builder.load(row(source, i), align=4) for i in range(16)]
-        before, loop, after = builder.block, builder.append_basic_block("rounds"), builder.append_basic_block("rounded")
+        before, loop, after = (
+            builder.block,
+            builder.append_basic_block("rounds"),
+            builder.append_basic_block("rounded"),
+        )
         builder.branch(loop)
         builder.position_at_end(loop)
         turn = builder.phi(index)
@@ -127,7 +142,9 @@ def fill(key, nonce, block, out):
 
 @jit
 def read(key, address, size, buffer):
-    """Put ``size`` bytes of the main stream from byte ``address`` on into ``buffer`` (uint64) and return where they start."""
+    """Put ``size`` bytes of the main stream from byte ``address`` on into ``buffer`` (uint64) and
+    return where they start.
+    """
     skipped = uint64(address) & uint64(63)
     words = (uint64(size) + skipped + uint64(FILL - 1)) // uint64(FILL) * uint64(FILL // 8)
     fill(key, uint64(0), uint64(address) >> uint64(6), buffer[: np.int64(words)].view(np.uint32))
@@ -136,7 +153,8 @@ def read(key, address, size, buffer):
 
 @jit
 def gather(key, numbers, stride, buffer):
-    """Put the ``stride`` bytes (an even number) of each of the numbered users side by side into ``buffer`` (uint64).
+    """Put the ``stride`` bytes (an even number) of each of the numbered users side by side into
+    ``buffer`` (uint64).
 
     Blocks of LANES users are computed side by side, as those of one user would be.
     """
@@ -157,7 +175,9 @@ def gather(key, numbers, stride, buffer):
             if lane == LANES or (missing == 0 and i == numbers.size - 1):
                 _permute(state, mixed, 0)
                 for each in range(lane):
-                    for piece in range(32 * each + start[each], 32 * each + start[each] + size[each]):
+                    for piece in range(
+                        32 * each + start[each], 32 * each + start[each] + size[each]
+                    ):
                         pieces[done] = blocks[piece]
                         done += 1
                 lane = 0
@@ -165,12 +185,16 @@ def gather(key, numbers, stride, buffer):
 
 @jit
 def read_users(key, first, numbers, low, high, stride, buffer):
-    """Put the bytes of users ``low`` to ``high`` side by side into ``buffer`` and return where they start.
+    """Put the bytes of users ``low`` to ``high`` side by side into ``buffer`` and return where they
+    start.
 
-    Users have the numbers ``first``, ``first`` + 1 and so on, or those listed in ``numbers`` if that is not empty.
+    Users have the numbers ``first``, ``first`` + 1 and so on, or those listed in ``numbers`` if
+    that is not empty.
     """
     if numbers.size == 0:
-        return read(key, (uint64(first) + uint64(low)) * uint64(stride), (high - low) * stride, buffer)
+        return read(
+            key, (uint64(first) + uint64(low)) * uint64(stride), (high - low) * stride, buffer
+        )
     gather(key, numbers[low:high], stride, buffer)
     return np.int64(0)
 
@@ -185,7 +209,10 @@ def address_of(first, numbers, i, stride):
 
 @jit
 def read_on(address, index, spare, known=0):
-    """Return 64-bit word ``index`` of the draw at ``address``; indexes are asked for in ascending order, from ``known`` on."""
+    """Return 64-bit word ``index`` of the draw at ``address``.
+
+    Indexes are asked for in ascending order, from ``known`` on.
+    """
     state, words = spare
     place = (index - known) % (FILL // 8)
     if place == 0:
@@ -195,7 +222,9 @@ def read_on(address, index, spare, known=0):
 
 @jit
 def begin(addresses, state, words):
-    """Put the first HEAD words of the draws at up to LANES ``addresses`` into ``words``, one draw after the other."""
+    """Put the first HEAD words of the draws at up to LANES ``addresses`` into ``words``, one draw
+    after the other.
+    """
     for lane in range(addresses.size):
         aim(state, lane, addresses[lane] + uint64(1), uint64(0))
     _permute(state, words.view(np.uint32), 0)
@@ -209,6 +238,8 @@ def reader(key):
 
 @jit
 def buffers(key, stride):
-    """Return how many users of ``stride`` bytes to read at a time, a buffer for them, and what reads on."""
+    """Return how many users of ``stride`` bytes to read at a time, a buffer for them, and what
+    reads on.
+    """
     users = max(np.int64(1), np.int64(16384) // stride)
     return users, np.empty((users * stride + 64 + FILL) // 8, np.uint64), reader(key)

@@ -1,7 +1,7 @@
 """Packed rows of bits added up, column by column, or row by row.
 
-Sixteen lines of whole words are added at a time as binary numbers, one in each of 64 places: three bits make two by five operations on
-words, so that a line costs little more than to read it.
+Sixteen lines of whole words are added at a time as binary numbers, one in each of 64 places: three
+bits make two by five operations on words, so that a line costs little more than to read it.
 """
 
 import numpy as np
@@ -19,7 +19,10 @@ def carry(a, b, c):
 
 @jit
 def add_eight(words, start, line, ones, twos, fours):
-    """Add the words of eight lines to the digits given; return what is carried into the eights, and the digits."""
+    """Add the words of eight lines to the digits given.
+
+    Return what is carried into the eights, and the digits.
+    """
     two, ones = carry(ones, words[start], words[start + line])
     more, ones = carry(ones, words[start + uint64(2) * line], words[start + uint64(3) * line])
     four, twos = carry(twos, two, more)
@@ -34,14 +37,18 @@ def add_eight(words, start, line, ones, twos, fours):
 def add_lines(words, at, planes, counters):
     """Add up 16 lines of ``words``, from ``at`` on, place by place.
 
-    The sums are binary numbers: their digits 1, 2, 4 and 8 are kept in ``planes``, and the sixteens (the last plane) go into bytes of
-    ``counters``, which hold every eighth bit each.
+    The sums are binary numbers: their digits 1, 2, 4 and 8 are kept in ``planes``, and the sixteens
+    (the last plane) go into bytes of ``counters``, which hold every eighth bit each.
     """
     line = uint64(planes.shape[1])
     for c in range(line):
         start = uint64(at) + c
-        eight, ones, twos, fours = add_eight(words, start, line, planes[0, c], planes[1, c], planes[2, c])
-        more, ones, twos, fours = add_eight(words, start + uint64(8) * line, line, ones, twos, fours)
+        eight, ones, twos, fours = add_eight(
+            words, start, line, planes[0, c], planes[1, c], planes[2, c]
+        )
+        more, ones, twos, fours = add_eight(
+            words, start + uint64(8) * line, line, ones, twos, fours
+        )
         planes[4, c], planes[3, c] = carry(planes[3, c], eight, more)
         planes[0, c], planes[1, c], planes[2, c] = ones, twos, fours
     for bit in range(8):
@@ -58,7 +65,9 @@ def empty(planes, counters, width, counts):
             for bit in range(8):
                 total = 16 * ((counters[bit, c] >> shift) & uint64(0xFF))
                 for digit in range(4):
-                    total += ((planes[digit, c] >> (shift + uint64(bit))) & uint64(1)) << uint64(digit)
+                    total += ((planes[digit, c] >> (shift + uint64(bit))) & uint64(1)) << uint64(
+                        digit
+                    )
                 counts[first + bit] += np.int64(total)
         for digit in range(5):
             planes[digit, c] = 0
@@ -76,9 +85,11 @@ def count_bytes(flat, start, width, counts):
 
 @jit
 def count(reports, counts):
-    """Add the number of ones in every column of ``reports`` (n, width) to ``counts`` (8·width), little bit order.
+    """Add the number of ones in every column of ``reports`` (n, width) to ``counts`` (8·width),
+    little bit order.
 
-    As many rows as fill whole words are a line. The bytes that hold sixteens are emptied before they can overflow.
+    As many rows as fill whole words are a line. The bytes that hold sixteens are emptied before
+    they can overflow.
     """
     n, width = reports.shape
     line = width
@@ -108,7 +119,8 @@ def sizes(rows, out):
 
 @jit
 def add_rows(rows, which, sums):
-    """Add each of the rows, zeros and ones given as floats, to the row of ``sums`` it belongs to, and tell whether they are nothing else.
+    """Add each of the rows, zeros and ones given as floats, to the row of ``sums`` it belongs to,
+    and tell whether they are nothing else.
 
     ``which`` says to which; if it is empty, all belong to the first.
     """

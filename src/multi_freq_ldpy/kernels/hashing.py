@@ -1,7 +1,9 @@
-"""Local hashing: a seed for one of P(P − 1) affine hash functions, and the randomized bucket of the user's value.
+"""Local hashing: a seed for one of P(P − 1) affine hash functions, and the randomized bucket of the
+user's value.
 
-bucket(x) = ⌊g·((a·x + s) mod P)/P⌋ with a = 1 + seed div P, s = seed mod P. Bucket y is the window ⌈yP/g⌉ … ⌈(y + 1)P/g⌉ − 1 of
-residues, and going from x to x + 1 adds a modulo P: counting needs no hashing and no division.
+bucket(x) = ⌊g·((a·x + s) mod P)/P⌋ with a = 1 + seed div P, s = seed mod P. Bucket y is the window
+⌈yP/g⌉ … ⌈(y + 1)P/g⌉ − 1 of residues, and going from x to x + 1 adds a modulo P: counting needs no
+hashing and no division.
 """
 
 import numpy as np
@@ -25,7 +27,9 @@ def bucket(x, seed, prime, g):
 
 @jit
 def uniform(word, address, m, rejected, spare):
-    """Return a number uniform below m, from a word, or from those read on at ``address`` where it is among the 2⁶⁴ mod m ``rejected``."""
+    """Return a number uniform below m, from a word, or from those read on at ``address`` where it
+    is among the 2⁶⁴ mod m ``rejected``.
+    """
     index = 0
     while word < rejected:
         word = read_on(address, index, spare)
@@ -43,7 +47,9 @@ def seeds(key, first, numbers, prime, out):
         high = min(out.size, low + users)
         words = buffer[read_users(key, first, numbers, low, high, 8, buffer) // 8 :]
         for i in range(low, high):
-            out[i] = uniform(words[i - low], address_of(first, numbers, i, 8), family, rejected, spare)
+            out[i] = uniform(
+                words[i - low], address_of(first, numbers, i, 8), family, rejected, spare
+            )
 
 
 @jit
@@ -68,11 +74,15 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
         address = (uint64(first) + uint64(low)) * uint64(STRIDE)
         words = buffer[read(key, address, (high - low) * STRIDE, buffer) // 8 :]
         for i in range(low, high):
-            seed = uniform(words[2 * (i - low)], address + uint64(STRIDE * (i - low)), family, rejected, spare)
+            seed = uniform(
+                words[2 * (i - low)], address + uint64(STRIDE * (i - low)), family, rejected, spare
+            )
             seeds[i] = seed
             word = words[2 * (i - low) + 1]
             if values[i] < 0:
-                symbols[i] = uniform(word, address + uint64(STRIDE * (i - low) + 8), g, uneven, spare)
+                symbols[i] = uniform(
+                    word, address + uint64(STRIDE * (i - low) + 8), g, uneven, spare
+                )
             else:
                 symbol = bucket(values[i], seed, prime, g) + offset(word, t, q)
                 symbols[i] = symbol - g if symbol >= g else symbol
@@ -80,9 +90,15 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
 
 @jit
 def unpack(rows, seeds, symbols):
-    """Copy the bytes of reports: the seed's, then the symbol's, as many as the types have to which they are written."""
+    """Copy the bytes of reports.
+
+    The seed's, then the symbol's, as many as the types have to which they are written.
+    """
     first = uint64(0)
-    for field, size in ((seeds.view(np.uint8), uint64(seeds.itemsize)), (symbols.view(np.uint8), uint64(symbols.itemsize))):
+    for field, size in (
+        (seeds.view(np.uint8), uint64(seeds.itemsize)),
+        (symbols.view(np.uint8), uint64(symbols.itemsize)),
+    ):
         for c in range(size):
             for i in range(uint64(rows.shape[0])):
                 field[i * size + c] = rows[i, first + c]
@@ -90,8 +106,11 @@ def unpack(rows, seeds, symbols):
 
 
 @jit
-def refused(rows, seeds, symbols, prime, g, out):
-    """Mark reports with a seed or a symbol that does not exist; they are read into ``seeds`` and ``symbols``, some at a time."""
+def find_refused(rows, seeds, symbols, prime, g, out):
+    """Mark reports with a seed or a symbol that does not exist.
+
+    They are read into ``seeds`` and ``symbols``, some at a time.
+    """
     family = prime * (prime - uint64(1))
     for low in range(0, rows.shape[0], seeds.size):
         part = rows[low : low + seeds.size]
@@ -102,7 +121,10 @@ def refused(rows, seeds, symbols, prime, g, out):
 
 @jit
 def divide(number, divisor, inverse):
-    """Return quotient and rest, by way of floating point: the product with the inverse is off by one at most."""
+    """Return quotient and rest, by way of floating point.
+
+    The product with the inverse is off by one at most.
+    """
     quotient = uint64(float64(number) * inverse)
     rest = np.int64(number - quotient * divisor)
     if rest < 0:
@@ -114,17 +136,20 @@ def divide(number, divisor, inverse):
 
 @jit
 def prepare(seeds, symbols, prime, edges, lanes):
-    """Fill ``lanes`` for up to LANES reports: what goes from each x to the next, and when that means support.
+    """Fill ``lanes`` for up to LANES reports.
 
-    A lane holds the residue of x less the start of the symbol's window, modulo P, the step and the size of the window. Lanes left over
-    support nothing.
+    What goes from each x to the next, and when that means support.
+
+    A lane holds the residue of x less the start of the symbol's window, modulo P, the step and the
+    size of the window. Lanes left over support nothing.
     """
     word = lanes.dtype.type
     inverse = 1.0 / float64(prime)
     lanes[2, :] = word(0)
     for i in range(seeds.size):
         a, shift = divide(uint64(seeds[i]), prime, inverse)
-        symbol = min(uint64(symbols[i]), uint64(edges.size - 2))  # checked, but another thread might have changed it since
+        # Checked, but another thread might have changed it since
+        symbol = min(uint64(symbols[i]), uint64(edges.size - 2))
         start, stop = edges[symbol], edges[symbol + uint64(1)]
         lanes[0, i] = word(shift - start if shift >= start else shift + prime - start)
         lanes[1, i] = word(a + uint64(1))
@@ -133,7 +158,10 @@ def prepare(seeds, symbols, prime, edges, lanes):
 
 @jit
 def sweep(lanes, prime, counts):
-    """Add to ``counts`` how many of the reports in the lanes support each value; four values at a time stay in registers."""
+    """Add to ``counts`` how many of the reports in the lanes support each value.
+
+    Four values at a time stay in registers.
+    """
     word = lanes.dtype.type
     modulus = word(prime)
     residue, step, size = lanes[0], lanes[1], lanes[2]
@@ -161,10 +189,12 @@ def sweep(lanes, prime, counts):
 
 @jit
 def count(seeds, symbols, prime, edges, lanes, counts):
-    """Add to ``counts`` (a multiple of four) how many reports support each value; seeds and symbols are unsigned integers of any type.
+    """Add to ``counts`` (a multiple of four) how many reports support each value.
 
-    ``edges`` are the starts of the windows, and P; ``lanes`` is scratch space, (3, LANES) of an unsigned type that holds 2·P: all
-    arithmetic of the sweep is done in that type.
+    Seeds and symbols are unsigned integers of any type.
+
+    ``edges`` are the starts of the windows, and P; ``lanes`` is scratch space, (3, LANES) of an
+    unsigned type that holds 2·P: all arithmetic of the sweep is done in that type.
     """
     for low in range(0, seeds.size, LANES):
         prepare(seeds[low : low + LANES], symbols[low : low + LANES], prime, edges, lanes)
@@ -173,7 +203,9 @@ def count(seeds, symbols, prime, edges, lanes, counts):
 
 @jit
 def count_reports(rows, seeds, symbols, prime, edges, lanes, counts):
-    """The same for reports as bytes, which are read into ``seeds`` and ``symbols``, some at a time."""
+    """The same for reports as bytes, which are read into ``seeds`` and ``symbols``, some at a
+    time.
+    """
     for low in range(0, rows.shape[0], seeds.size):
         part = rows[low : low + seeds.size]
         unpack(part, seeds, symbols)
@@ -182,7 +214,9 @@ def count_reports(rows, seeds, symbols, prime, edges, lanes, counts):
 
 @jit
 def draw_and_count(key, first, values, prime, g, t, q, edges, lanes, counts):
-    """Add up the values that the reports which ``randomize`` would write support, a few reports at a time."""
+    """Add up the values that the reports which ``randomize`` would write support, a few reports at
+    a time.
+    """
     seeds, symbols = np.empty(SOME, np.uint64), np.empty(SOME, np.uint64)
     for low in range(0, values.size, SOME):
         part = values[low : low + SOME]

@@ -1,4 +1,7 @@
-"""How kernels are compiled: on first use, without the GIL, cached on disk wherever some directory is writable."""
+"""How kernels are compiled.
+
+On first use, without the GIL, cached on disk wherever some directory is writable.
+"""
 
 import os
 from collections.abc import Callable
@@ -12,17 +15,23 @@ import numba
 from numba.core import types
 from numba.extending import intrinsic
 
-from ..locks import exclusive
+from ..files.locks import hold_lock
 
 
 @cache
 def _version() -> str:
-    """Return a digest of all kernel files: a cached kernel holds code of the others, and numba looks at its own file only.
+    """Return a digest of all kernel files.
 
-    Its version is in it too, so that two of them at work on one tree do not overwrite each other's kernels.
+    A cached kernel holds code of the others, and numba looks at its own file only.
+
+    Its version is in it too, so that two of them at work on one tree do not overwrite each other's
+    kernels.
     """
     files = sorted(Path(__file__).parent.glob("*.py"))
-    return blake2b(b"".join([numba.__version__.encode(), *(file.read_bytes() for file in files)]), digest_size=6).hexdigest()
+    return blake2b(
+        b"".join([numba.__version__.encode(), *(file.read_bytes() for file in files)]),
+        digest_size=6,
+    ).hexdigest()
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,7 +39,8 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     function.__qualname__ += f"_{_version()}"  # part of the name under which numba caches it
     try:
         compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
-    except RuntimeError:  # neither the package nor the user's cache directory can be written: compile in every process
+    # Neither the package nor the user's cache directory can be written: compile in every process
+    except RuntimeError:
         return numba.njit(nogil=True)(function)
     cache: Any = vars(compiled).get("_cache")
     if cache is not None:  # there is none where compiling is disabled
@@ -41,20 +51,24 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 def _save(save: Callable[..., None], lock: Path, signature: Any, result: Any) -> None:
     """Let one process at a time add to the cache.
 
-    Numba reads an index, writes it with one entry more, then the code. Two processes that compile for different types at once would
-    give both the same file, and one might later run the code of the other. What cannot be written, to a full disk say, is not kept.
+    Numba reads an index, writes it with one entry more, then the code. Two processes that compile
+    for different types at once would give both the same file, and one might later run the code of
+    the other. What cannot be written, to a full disk say, is not kept.
     """
     with suppress(OSError), ExitStack() as stack:
         lock.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
         stack.callback(os.close, descriptor)
         with suppress(OSError):  # a file system without locks
-            stack.enter_context(exclusive(descriptor))
+            stack.enter_context(hold_lock(descriptor))
         save(signature, result)
 
 
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Write ``function`` into every kernel that calls it: arrays are many arguments, and small loops cannot afford the call."""
+    """Write ``function`` into every kernel that calls it.
+
+    Arrays are many arguments, and small loops cannot afford the call.
+    """
     return numba.njit(inline="always")(function)
 
 

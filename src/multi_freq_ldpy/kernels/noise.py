@@ -1,7 +1,8 @@
-"""Discrete Laplace noise, P(x) ∝ e^(−s|x|) with s = m/2³², drawn exactly (Canonne, Kamath and Steinke 2020).
+"""Discrete Laplace noise, P(x) ∝ e^(−s|x|) with s = m/2³², drawn exactly (Canonne, Kamath and
+Steinke 2020).
 
-Only uniform integers and comparisons: e^(−γ) is the probability that the first failure in a run of Bernoulli(γ/1),
-Bernoulli(γ/2), … comes at an odd place.
+Only uniform integers and comparisons: e^(−γ) is the probability that the first failure in a run of
+Bernoulli(γ/1), Bernoulli(γ/2), … comes at an odd place.
 """
 
 import numpy as np
@@ -16,7 +17,10 @@ LIMIT = 2**31 - 1  # reports are int32 and saturate
 
 @jit
 def exponential_coin(address, index, gamma, spare):
-    """Toss a coin of probability e^(−gamma/2³²), gamma ≤ 2³²; return it and the index of the next unread word."""
+    """Toss a coin of probability e^(−gamma/2³²), gamma ≤ 2³².
+
+    Return it and the index of the next unread word.
+    """
     run = 1
     while True:
         choice = np.int64(run)
@@ -33,7 +37,10 @@ def exponential_coin(address, index, gamma, spare):
 
 @jit
 def randomize(key, first, values, m, out):
-    """Write one-hot rows plus noise for users ``first``, ``first`` + 1, …; all that a user draws is read on at its number."""
+    """Write one-hot rows plus noise for users ``first``, ``first`` + 1, ….
+
+    All that a user draws is read on at its number.
+    """
     spare = reader(key)
     one = uint64(2**32)
     for i in range(values.size):

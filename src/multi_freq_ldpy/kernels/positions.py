@@ -1,4 +1,6 @@
-"""Sets of held positions, as packed rows, and one bit for each of them, packed without gaps in the order of positions."""
+"""Sets of held positions, as packed rows, and one bit for each of them, packed without gaps in the
+order of positions.
+"""
 
 import numpy as np
 from numba import uint8
@@ -9,7 +11,9 @@ from .jit import jit
 
 @jit
 def ranks(masks, places, out):
-    """Write how many held positions come before each user's place, or −1 where the place is not held."""
+    """Write how many held positions come before each user's place, or −1 where the place is not
+    held.
+    """
     for i in range(places.size):
         c, bit = places[i] >> 3, uint8(1) << uint8(places[i] & 7)
         rank = np.int64(-1)
@@ -27,7 +31,8 @@ def deposit(masks, bits, out):
         rank = 0
         for c in range(masks.shape[1]):
             left, row = masks[i, c], uint8(0)
-            while left and rank < 8 * bits.shape[1]:  # there are as many bits as positions, unless another thread changes them
+            # There are as many bits as positions, unless another thread changes them
+            while left and rank < 8 * bits.shape[1]:
                 lowest = left & (~left + uint8(1))
                 if (bits[i, rank >> 3] >> uint8(rank & 7)) & uint8(1):
                     row |= lowest

@@ -1,6 +1,9 @@
-"""Reports about several attributes, a row of bytes a user: users grouped by what they speak of, fields copied out of rows and into them.
+"""Reports about several attributes, a row of bytes a user.
 
-Users are listed in ``order``, or all of them if that is empty. Short fields are copied byte by byte for all users, long ones user by user.
+Users grouped by what they speak of, fields copied out of rows and into them.
+
+Users are listed in ``order``, or all of them if that is empty. Short fields are copied byte by byte
+for all users, long ones user by user.
 """
 
 import numpy as np
@@ -14,10 +17,13 @@ PARTS = 4
 
 @jit
 def group(which, order, edges):
-    """List the users by group: those of group j, in ascending order, are ``order[edges[j] : edges[j + 1]]``.
+    """List the users by group: those of group j, in ascending order, are ``order[edges[j] .
 
-    A number beyond the last group is taken for the last. Parts of the users are counted side by side, since to add to one entry again and
-    again takes longer. Another thread might change the numbers, so they are read once.
+    Edges[j + 1]]``.
+
+    A number beyond the last group is taken for the last. Parts of the users are counted side by
+    side, since to add to one entry again and again takes longer. Another thread might change the
+    numbers, so they are read once.
     """
     groups, n, last = edges.size - 1, uint64(which.size), uint64(PARTS - 1)
     part = n // uint64(PARTS)

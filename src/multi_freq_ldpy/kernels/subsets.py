@@ -1,7 +1,9 @@
-"""A set of w out of k values that holds the user's own with probability p/2⁶⁴ and is uniform otherwise.
+"""A set of w out of k values that holds the user's own with probability p/2⁶⁴ and is uniform
+otherwise.
 
-All other values enter with a common probability, then uniform ones are added or removed until the size is right: by symmetry the set
-is uniform among those of its size, whatever that probability was.
+All other values enter with a common probability, then uniform ones are added or removed until the
+size is right: by symmetry the set is uniform among those of its size, whatever that probability
+was.
 """
 
 from math import isqrt
@@ -15,17 +17,19 @@ from .chacha import address_of, read_on, read_users
 from .columns import count, sizes
 from .jit import jit
 
-BLOCK = 2**12  # reports that exist at a time while they are drawn and counted, or fewer where they are large
+# Reports that exist at a time while they are drawn and counted, or fewer where they are large
+DRAWN_TOGETHER = 2**12
 FEW = 6  # values that are better drawn one by one
 SMALL = 2**12  # the largest k for which 16 bits make a number below k
 
 
 def plan(k: int, w: int) -> tuple[int, int, int]:
-    """Return the probability of entering, times 2⁶⁴, how many corrections a user owns words for, and of how many 16-bit words each.
+    """Return the probability of entering, times 2⁶⁴, how many corrections a user owns words for,
+    and of how many 16-bit words each.
 
-    To add one takes k/(k − w) draws, to remove one k/w: it is best to begin with too few in such a share of cases that neither
-    matters more, and with none or all where few are to be drawn. More corrections than words are owned for read on, which
-    costs as much as 150 words.
+    To add one takes k/(k − w) draws, to remove one k/w: it is best to begin with too few in such a
+    share of cases that neither matters more, and with none or all where few are to be drawn. More
+    corrections than words are owned for read on, which costs as much as 150 words.
     """
     spread = isqrt(25 * w * (k - w) // k)  # five standard deviations of a size
     fewer = spread * (k - 2 * w) // (4 * k)
@@ -34,8 +38,10 @@ def plan(k: int, w: int) -> tuple[int, int, int]:
     return 2**64 * (w - fewer) // k, spread // 2 + 2 + abs(fewer), 1 if k <= SMALL else 2
 
 
-def law(k: int, w: int) -> tuple[Any, ...]:
-    """Return k, the mask of the last byte, w, and how sets are drawn, as kernels take them, but for p."""
+def constants(k: int, w: int) -> tuple[Any, ...]:
+    """Return k, the mask of the last byte, w, and how sets are drawn, as kernels take them, but for
+    p.
+    """
     enter, corrections, units = plan(k, w)
     return k, last_byte(k), w, corrections, units, *table(enter)
 
@@ -55,10 +61,15 @@ def clear_own(values, rows):
 
 
 @jit
-def randomize(key, first, numbers, values, p, k, last, w, corrections, units, owned, cells, fractions, out):
-    """Draw the set of each user (see ``read_users``); a negative value stands for nobody's, and the set is uniform.
+def randomize(
+    key, first, numbers, values, p, k, last, w, corrections, units, owned, cells, fractions, out
+):
+    """Draw the set of each user (see ``read_users``).
 
-    A user owns two bytes for each byte of the row, two for the own bit, and two or four for each of ``corrections`` uniform draws.
+    A negative value stands for nobody's, and the set is uniform.
+
+    A user owns two bytes for each byte of the row, two for the own bit, and two or four for each of
+    ``corrections`` uniform draws.
     """
     width = out.shape[1]
     pitch, head = width + 1 + corrections * units, uint64(width + 1)
@@ -69,8 +80,23 @@ def randomize(key, first, numbers, values, p, k, last, w, corrections, units, ow
     rejected = (mask - uint64(k) + uint64(1)) % uint64(k)  # 2^digits mod k
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
-        words = buffer.view(np.uint16)[read_users(key, first, numbers, low, high, 2 * pitch, buffer) // 2 :]
-        fill_rows(first, numbers, low, 2 * pitch, words, owned, cells, fractions, last, spare, scratch, out[low:high])
+        words = buffer.view(np.uint16)[
+            read_users(key, first, numbers, low, high, 2 * pitch, buffer) // 2 :
+        ]
+        fill_rows(
+            first,
+            numbers,
+            low,
+            2 * pitch,
+            words,
+            owned,
+            cells,
+            fractions,
+            last,
+            spare,
+            scratch,
+            out[low:high],
+        )
         own_bits(first, numbers, low, 2 * pitch, 2 * width, words, p, spare, own[: high - low])
         clear_own(values[low:high], out[low:high])
         sizes(out[low:high], held)
@@ -78,7 +104,8 @@ def randomize(key, first, numbers, values, p, k, last, w, corrections, units, ow
             missing = np.int64(w) - held[i - low]
             if values[i] >= 0:
                 missing -= np.int64(own[i - low])
-                write_bit(out, i, values[i], uint8(missing > 0))  # there while others are added, not there while they are removed
+                # There while others are added, not there while they are removed
+                write_bit(out, i, values[i], uint8(missing > 0))
             at, used = uint64((i - low) * pitch) + head, 0
             while missing != 0:
                 if used < corrections:
@@ -107,11 +134,42 @@ def randomize(key, first, numbers, values, p, k, last, w, corrections, units, ow
 
 
 @jit
-def draw_and_count(key, first, numbers, values, p, k, last, w, corrections, units, owned, cells, fractions, rows, counts):
+def draw_and_count(
+    key,
+    first,
+    numbers,
+    values,
+    p,
+    k,
+    last,
+    w,
+    corrections,
+    units,
+    owned,
+    cells,
+    fractions,
+    rows,
+    counts,
+):
     """Add up what ``randomize`` would write, a few ``rows`` at a time."""
     step = rows.shape[0]
     for low in range(0, values.size, step):
         part = values[low : low + step]
         block = rows[: part.size]
-        randomize(key, first + low, numbers[low : low + step], part, p, k, last, w, corrections, units, owned, cells, fractions, block)
+        randomize(
+            key,
+            first + low,
+            numbers[low : low + step],
+            part,
+            p,
+            k,
+            last,
+            w,
+            corrections,
+            units,
+            owned,
+            cells,
+            fractions,
+            block,
+        )
         count(block, counts)

@@ -1,10 +1,12 @@
-"""A symbol out of m, kept with probability T/2⁶⁴ and replaced by each of the others with probability Q/2⁶⁴.
+"""A symbol out of m, kept with probability T/2⁶⁴ and replaced by each of the others with
+probability Q/2⁶⁴.
 
-T + (m − 1)·Q = 2⁶⁴, so a 64-bit word r decides without rejection: r < T keeps, otherwise (r − T) div Q counts the others. The
-noise is an offset modulo m. Only the high half of the word is read unless the outcome depends on the low one. Uniform symbols are
-drawn by multiplying and rejecting.
+T + (m − 1)·Q = 2⁶⁴, so a 64-bit word r decides without rejection: r < T keeps, otherwise (r − T)
+div Q counts the others. The noise is an offset modulo m. Only the high half of the word is read
+unless the outcome depends on the low one. Uniform symbols are drawn by multiplying and rejecting.
 
-Nearly all users are settled in loops without branches, on vectors; a block in which somebody is not is gone through again, one by one.
+Nearly all users are settled in loops without branches, on vectors; a block in which somebody is not
+is gone through again, one by one.
 """
 
 import numpy as np
@@ -13,18 +15,22 @@ from numba import uint64
 from .chacha import address_of, buffers, read_on, read_users
 from .jit import jit
 
-BLOCK = 256  # users settled at a time
+SETTLED_TOGETHER = 256  # users settled at a time
 HALF = 0xFFFFFFFF
 
 
-def law(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
-    """Return m, T and Q as kernels take them, and what nearly divides by Q: (d div 2³²)·inverse >> shift is never above d div Q.
+def constants(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
+    """Return m, T and Q as kernels take them, and what nearly divides by Q.
+
+    (d div 2³²)·inverse >> shift is never above d div Q.
 
     Nearly always they are equal. The inverse has 31 bits; it is 0 where Q is too small for that.
     """
     t, q = weights
     bits = q.bit_length()
-    return tuple(map(np.uint64, (m, t, q, 2 ** (bits + 30) // q if bits > 32 else 0, max(0, bits - 2))))
+    return tuple(
+        map(np.uint64, (m, t, q, 2 ** (bits + 30) // q if bits > 32 else 0, max(0, bits - 2)))
+    )
 
 
 @jit
@@ -36,7 +42,7 @@ def offset(word, t, q):
 
 
 @jit
-def settled(high, t, q):
+def settle(high, t, q):
     """Tell whether all words with this high half have the same offset."""
     last = high | uint64(HALF)
     if last < t or high < t:
@@ -46,10 +52,12 @@ def settled(high, t, q):
 
 @jit
 def by_halves(words, at, values, start, stop, m, t, q, inverse, shift, out):
-    """Randomize users ``start`` to ``stop`` by the high halves alone, from ``at`` on, and tell whether these settle it for all.
+    """Randomize users ``start`` to ``stop`` by the high halves alone, from ``at`` on, and tell
+    whether these settle it for all.
 
-    All words of a high half beyond T have d = word − T in a range of 2³². They have the same quotient by Q if the rest of the
-    first is below Q − 2³² + 1; a quotient that was guessed too small leaves a larger rest, and is not settled either.
+    All words of a high half beyond T have d = word − T in a range of 2³². They have the same
+    quotient by Q if the rest of the first is below Q − 2³² + 1; a quotient that was guessed too
+    small leaves a larger rest, and is not settled either.
     """
     first, slack = t >> uint64(32), q - uint64(HALF)
     unsettled = False
@@ -66,18 +74,22 @@ def by_halves(words, at, values, start, stop, m, t, q, inverse, shift, out):
 
 @jit
 def randomize(key, first, numbers, values, m, t, q, inverse, shift, out):
-    """Randomize the symbol of each user (see ``read_users``), who owns four bytes of the main stream."""
+    """Randomize the symbol of each user (see ``read_users``), who owns four bytes of the main
+    stream.
+    """
     users, buffer, spare = buffers(key, 4)
     for low in range(0, values.size, users):
         high = min(values.size, low + users)
         words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
-        for start in range(low, high, BLOCK):
-            stop = min(high, start + BLOCK)
-            if inverse and by_halves(words, start - low, values, start, stop, m, t, q, inverse, shift, out):
+        for start in range(low, high, SETTLED_TOGETHER):
+            stop = min(high, start + SETTLED_TOGETHER)
+            if inverse and by_halves(
+                words, start - low, values, start, stop, m, t, q, inverse, shift, out
+            ):
                 continue
             for i in range(start, stop):
                 word = uint64(words[i - low]) << uint64(32)
-                if not settled(word, t, q):
+                if not settle(word, t, q):
                     word |= read_on(address_of(first, numbers, i, 4), 0, spare) >> uint64(32)
                 symbol = uint64(values[i]) + offset(word, t, q)
                 out[i] = symbol - m if symbol >= m else symbol
@@ -85,7 +97,10 @@ def randomize(key, first, numbers, values, m, t, q, inverse, shift, out):
 
 @jit
 def below(word, k, rejected):
-    """Return a uniform number below k from a 32-bit word, or k where the word has to be rejected; ``rejected`` is 2³² mod k."""
+    """Return a uniform number below k from a 32-bit word, or k where the word has to be rejected.
+
+    ``rejected`` is 2³² mod k.
+    """
     product = uint64(word) * uint64(k)
     if product & uint64(HALF) < rejected:
         return np.int64(k)
@@ -94,7 +109,9 @@ def below(word, k, rejected):
 
 @jit
 def all_below(words, at, start, stop, m, rejected, out):
-    """Draw numbers below m for users ``start`` to ``stop`` as if none were rejected, and tell whether none is."""
+    """Draw numbers below m for users ``start`` to ``stop`` as if none were rejected, and tell
+    whether none is.
+    """
     unsettled = False
     for i in range(uint64(start), uint64(stop)):
         product = uint64(words[uint64(at) + i - uint64(start)]) * (m & uint64(HALF))
@@ -105,30 +122,39 @@ def all_below(words, at, start, stop, m, rejected, out):
 
 @jit
 def uniform(key, first, numbers, m, out):
-    """Draw a uniform number below m < 2³² for each user (see ``read_users``), who owns four bytes of the main stream."""
+    """Draw a uniform number below m < 2³² for each user (see ``read_users``), who owns four bytes
+    of the main stream.
+    """
     users, buffer, spare = buffers(key, 4)
     rejected = uint64(2**32 % m)
     for low in range(0, out.size, users):
         high = min(out.size, low + users)
         words = buffer.view(np.uint32)[read_users(key, first, numbers, low, high, 4, buffer) // 4 :]
-        for start in range(low, high, BLOCK):
-            stop = min(high, start + BLOCK)
+        for start in range(low, high, SETTLED_TOGETHER):
+            stop = min(high, start + SETTLED_TOGETHER)
             if all_below(words, start - low, start, stop, uint64(m), rejected, out):
                 continue
             for i in range(start, stop):
                 number = below(words[i - low], m, rejected)
                 index = 0
                 while number == m:
-                    number = below(read_on(address_of(first, numbers, i, 4), index, spare) >> uint64(32), m, rejected)
+                    number = below(
+                        read_on(address_of(first, numbers, i, 4), index, spare) >> uint64(32),
+                        m,
+                        rejected,
+                    )
                     index += 1
                 out[i] = number
 
 
 @jit
 def count(symbols, counts):
-    """Add up how often each symbol occurs; neighbours go to different rows, since to add to one entry again and again takes longer.
+    """Add up how often each symbol occurs.
 
-    Symbols were checked, but might be changed by another thread: what is too large goes to an entry of its own.
+    Neighbours go to different rows, since to add to one entry again and again takes longer.
+
+    Symbols were checked, but might be changed by another thread: what is too large goes to an entry
+    of its own.
     """
     rows, most = 4 if counts.size <= 4096 else 1, uint64(counts.size)
     several = np.zeros((rows, counts.size + 1), np.int64)

@@ -1,21 +1,22 @@
 """The adaptive choice over time as functions: L-GRR or L-OSUE, whichever has less variance.
 
->>> reports = [L_ADP_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in [0, 1, 1, 1, 2] * 2000]
+>>> values = [0, 1, 1, 1, 2] * 2000
+>>> reports = [L_ADP_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in values]
 >>> L_ADP_Aggregator(reports, k=3, eps_perm=4.0, eps_1=2.0).round(1)
 array([0.2, 0.6, 0.2])
 """
 
 from typing import Any
 
-from ..functions import Vector, cached
+from ..adaptive import best
+from ..core.randomness import Rng
 from ..longitudinal.chains import LGRR
-from ..protocols.adaptive import best
-from ..randomness import Rng
+from ..paper.shared import Vector, remember_by_parameters
 from .L_GRR import L_GRR_Aggregator_IBU, L_GRR_Aggregator_MI, L_GRR_Client
 from .L_OSUE import L_OSUE_Aggregator_IBU, L_OSUE_Aggregator_MI, L_OSUE_Client
 
 
-@cached
+@remember_by_parameters
 def _small(k: int, eps_perm: float, eps_1: float) -> bool:
     """Tell whether the domain is small enough for L-GRR."""
     return isinstance(best(k, eps_perm, eps_1), LGRR)
@@ -39,7 +40,13 @@ def L_ADP_Aggregator_MI(reports: Any, k: int, eps_perm: float, eps_1: float) -> 
 
 
 def L_ADP_Aggregator_IBU(
-    reports: Any, k: int, eps_perm: float, eps_1: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs"
+    reports: Any,
+    k: int,
+    eps_perm: float,
+    eps_1: float,
+    nb_iter: int = 10000,
+    tol: float = 1e-12,
+    err_func: str = "max_abs",
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     chosen = L_GRR_Aggregator_IBU if _small(k, eps_perm, eps_1) else L_OSUE_Aggregator_IBU

@@ -1,6 +1,7 @@
 """Longitudinal OUE, twice, as functions.
 
->>> reports = [L_OUE_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in [0, 1, 1, 1, 2] * 2000]
+>>> values = [0, 1, 1, 1, 2] * 2000
+>>> reports = [L_OUE_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in values]
 >>> L_OUE_Aggregator(reports, eps_perm=4.0, eps_1=2.0).round(1)
 array([0.2, 0.6, 0.2])
 """
@@ -8,35 +9,47 @@ array([0.2, 0.6, 0.2])
 from functools import partial
 from typing import Any
 
-from ..functions import Vector, latest, normalised, updated
-from ..functions.forms import ROW, ahead, rows_counted, seeded
+from ..core.randomness import Rng
 from ..longitudinal.chains import LOUE
-from ..randomness import Rng
+from ..paper.forms import ROW, draw_ahead, draw_with_rng, tally_vectors
+from ..paper.shared import Vector, estimate_by_update, estimate_normalised, remember_latest
 
-_drawn = latest(partial(ahead, LOUE, ROW))
+_drawn = remember_latest(partial(draw_ahead, LOUE, ROW))
 
 
-def L_OUE_Client(input_data: int, k: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> Vector:
+def L_OUE_Client(
+    input_data: int, k: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+) -> Vector:
     """Return the first report of a new user, k zeros and ones.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
     drawn = _drawn(k, eps_perm, eps_1)
-    row: Vector = drawn.answer(input_data) if rng is None else seeded(drawn, ROW, input_data, rng)
+    row: Vector = (
+        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, ROW, input_data, rng)
+    )
     return row
 
 
-def L_OUE_Aggregator_MI(reports: Any, eps_perm: float, eps_1: float, *, k: int | None = None) -> Vector:
+def L_OUE_Aggregator_MI(
+    reports: Any, eps_perm: float, eps_1: float, *, k: int | None = None
+) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised; packed reports need ``k``."""
-    return normalised(rows_counted(LOUE, reports, k, eps_perm, eps_1))
+    return estimate_normalised(tally_vectors(LOUE, reports, k, eps_perm, eps_1))
 
 
 def L_OUE_Aggregator_IBU(
-    reports: Any, k: int, eps_perm: float, eps_1: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs"
+    reports: Any,
+    k: int,
+    eps_perm: float,
+    eps_1: float,
+    nb_iter: int = 10000,
+    tol: float = 1e-12,
+    err_func: str = "max_abs",
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
-    tally = rows_counted(LOUE, reports, k, eps_perm, eps_1)
-    return updated(tally, tally.protocol.channel, nb_iter, tol, err_func)
+    tally = tally_vectors(LOUE, reports, k, eps_perm, eps_1)
+    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
 
 
 L_OUE_Aggregator = L_OUE_Aggregator_MI

@@ -8,110 +8,159 @@
 
 from typing import Any
 
-from .. import _check
-from ..functions import Vector
-from ..functions.several import aggregated, answered, domain_sizes, solved
+from ..adaptive import best
+from ..core import validate
+from ..core.randomness import Rng
 from ..longitudinal.chains import LGRR, LOSUE, LOUE, LSOUE, LSUE
 from ..longitudinal.dbitflip import DBitFlipPM
-from ..protocols.adaptive import best
-from ..randomness import Rng
+from ..paper.several import aggregate, answer, domain_sizes, draw_solution_ahead
+from ..paper.shared import Vector
 from ..solutions.spl import SPL
 
 
-def SPL_L_GRR_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+def SPL_L_GRR_Client(
+    input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's first report on every attribute, a value.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return answered(SPL, LGRR, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+    return answer(SPL, LGRR, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
-def SPL_L_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
+def SPL_L_GRR_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SPL, LGRR, lst_k, d, eps_perm, eps_1), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, LGRR, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
-def SPL_L_SUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+def SPL_L_SUE_Client(
+    input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return answered(SPL, LSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+    return answer(SPL, LSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
-def SPL_L_SUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+def SPL_L_SUE_Aggregator_MI(
+    reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None
+) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+    ``lst_k`` where rows do not tell it.
+    """
     reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregated(solved(SPL, LSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, LSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
-def SPL_L_SOUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+def SPL_L_SOUE_Client(
+    input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return answered(SPL, LSOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+    return answer(SPL, LSOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
-def SPL_L_SOUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+def SPL_L_SOUE_Aggregator_MI(
+    reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None
+) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+    ``lst_k`` where rows do not tell it.
+    """
     reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregated(solved(SPL, LSOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, LSOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
-def SPL_L_OUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+def SPL_L_OUE_Client(
+    input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return answered(SPL, LOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+    return answer(SPL, LOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
-def SPL_L_OUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+def SPL_L_OUE_Aggregator_MI(
+    reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None
+) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+    ``lst_k`` where rows do not tell it.
+    """
     reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregated(solved(SPL, LOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, LOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
-def SPL_L_OSUE_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+def SPL_L_OSUE_Client(
+    input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return answered(SPL, LOSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+    return answer(SPL, LOSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
-def SPL_L_OSUE_Aggregator_MI(reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+def SPL_L_OSUE_Aggregator_MI(
+    reports_tuple: Any, d: int, eps_perm: float, eps_1: float, *, lst_k: Any = None
+) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+    ``lst_k`` where rows do not tell it.
+    """
     reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregated(solved(SPL, LOSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, LOSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
-def SPL_L_ADP_Client(input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None) -> list[Any]:
+def SPL_L_ADP_Client(
+    input_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's first report on every attribute, a value or a unary vector.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return answered(SPL, best, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+    return answer(SPL, best, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
 
-def SPL_L_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float) -> list[Vector]:
+def SPL_L_ADP_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, eps_perm: float, eps_1: float
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SPL, best, lst_k, d, eps_perm, eps_1), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, best, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
-def SPL_dBitFlipPM_Client(input_tuple: Any, lst_k: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float, *, rng: Rng = None) -> list[Any]:
+def SPL_dBitFlipPM_Client(
+    input_tuple: Any,
+    lst_k: Any,
+    lst_b: Any,
+    d_bits: int,
+    d: int,
+    eps_perm: float,
+    *,
+    rng: Rng = None,
+) -> list[Any]:
     """Return one user's first report on every attribute: bits, −1 where not held.
 
     Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
     """
-    return answered(SPL, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, lst_b=lst_b, d_bits=d_bits)
+    return answer(SPL, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, lst_b=lst_b, d_bits=d_bits)
 
 
-def SPL_dBitFlipPM_Aggregator_MI(reports_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float) -> list[Vector]:
+def SPL_dBitFlipPM_Aggregator_MI(
+    reports_tuple: Any, lst_b: Any, d_bits: int, d: int, eps_perm: float
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute's buckets, clipped at 0 and normalised."""
-    b = tuple(lst_b) if type(lst_b) is list else _check.domain_sizes("lst_b", lst_b)
-    return aggregated(solved(SPL, DBitFlipPM, b, d, eps_perm, b=b, d_bits=d_bits), reports_tuple)
+    b = tuple(lst_b) if type(lst_b) is list else validate.domain_sizes("lst_b", lst_b)
+    return aggregate(
+        draw_solution_ahead(SPL, DBitFlipPM, b, d, eps_perm, b=b, d_bits=d_bits), reports_tuple
+    )
 
 
 SPL_L_GRR_Aggregator = SPL_L_GRR_Aggregator_MI

@@ -1,1 +1,4 @@
-"""Many reports over time: protocols that remember, devices and panels of users that report again and again, rounds combined."""
+"""Many reports over time.
+
+Protocols that remember, devices and panels of users that report again and again, rounds combined.
+"""

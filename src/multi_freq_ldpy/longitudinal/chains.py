@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, exact
-from ..channel import Channel
+from ..core import exact, validate
+from ..core.channel import Channel
+from ..core.randomness import Source
 from ..protocol import declared
-from ..protocols.grr import GRR, Symbols, randomized
+from ..protocols.grr import GRR, Symbols, randomize_symbols
 from ..protocols.hashing import Hashing, LocalHashing, best_range
 from ..protocols.unary import OUE, SUE, Unary, UnaryEncoding
-from ..randomness import Source
 from . import rounds
 from .memoized import Chain
 
@@ -22,11 +22,13 @@ from .memoized import Chain
 class LGRR(Symbols, Chain):
     """Longitudinal GRR: a report is a value; GRR twice, once for ever and once for each report.
 
-    First round GRR(k, eps_perm), second round p2/q2 = (c(a + k − 2) − (k − 1))/(a − c) with a = e^eps_perm, c = e^eps_1, so that one
-    report is GRR(k, eps_1) exactly, third values on the way included. Choose it for small domains.
+    First round GRR(k, eps_perm), second round p2/q2 = (c(a + k − 2) − (k − 1))/(a − c) with a =
+    e^eps_perm, c = e^eps_1, so that one report is GRR(k, eps_1) exactly, third values on the way
+    included. Choose it for small domains.
 
-    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
-    multidimensional frequency estimates", Digital Communications and Networks 2022.
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
+    protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
+    Networks 2022.
 
     >>> protocol = LGRR(4, eps_perm=2.0, eps_1=1.0)
     >>> protocol.privacy.report, protocol.privacy.lifetime
@@ -38,49 +40,64 @@ class LGRR(Symbols, Chain):
     @cached_property
     def permanent(self) -> GRR:
         """The first round."""
-        made: GRR = self._first(GRR)
+        made: GRR = self._build_first(GRR)
         return made
 
     @cached_property
     def second(self) -> tuple[int, int]:
         """The weights of the second round: the own value, and each other one, times 2⁶⁴."""
         first = self.permanent.moments
-        return rounds.symbols(self.k, Fraction(first.p), Fraction(first.q), self.eps_1)
+        return rounds.second_symbols(self.k, Fraction(first.p), Fraction(first.q), self.eps_1)
 
     @cached_property
     def moments(self) -> Channel:
         """The channel in exact fractions."""
         first = self.permanent.moments
-        return Channel(self._through(first.p), self._through(first.q), own_other=Fraction(0), others=Fraction(0))
+        return Channel(
+            self._through(first.p),
+            self._through(first.q),
+            own_other=Fraction(0),
+            others=Fraction(0),
+        )
 
     def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
-        randomized(permanent.astype(np.int64), self.k, self.second, source, out)
+        randomize_symbols(permanent.astype(np.int64), self.k, self.second, source, out)
 
 
 class LongitudinalUnary(Unary, Chain):
-    """Base of the unary encodings of two rounds: k bits, each randomized once for ever and once for each report."""
+    """Base of the unary encodings of two rounds.
+
+    K bits, each randomized once for ever and once for each report.
+    """
 
     first: ClassVar[type[UnaryEncoding]]
     half: ClassVar[bool]
-    """Whether the second round keeps a 1 with probability 1/2; otherwise it flips ones and zeros alike."""
+    """Whether the second round keeps a 1 with probability 1/2.
+
+    Otherwise it flips ones and zeros alike.
+    """
 
     @cached_property
     def permanent(self) -> UnaryEncoding:
         """The first round."""
-        made: UnaryEncoding = self._first(self.first)
+        made: UnaryEncoding = self._build_first(self.first)
         return made
 
     @cached_property
     def second(self) -> tuple[int, int]:
         """The weights with which the second round keeps a 1 and sets a 0, times 2⁶⁴."""
         first = self.permanent.moments
-        other = rounds.bits(Fraction(first.p), Fraction(first.q), self.eps_1, half=self.half, k=self.k)
+        other = rounds.second_bits(
+            Fraction(first.p), Fraction(first.q), self.eps_1, half=self.half, k=self.k
+        )
         return exact.WORD // 2 if self.half else exact.WORD - other, other
 
     @cached_property
     def moments(self) -> Channel:
         """The channel in exact fractions."""
-        p, q = (self._through(chance) for chance in (self.permanent.moments.p, self.permanent.moments.q))
+        p, q = (
+            self._through(chance) for chance in (self.permanent.moments.p, self.permanent.moments.q)
+        )
         return Channel(p, q, own_other=p * q, others=q * q)
 
     @cached_property
@@ -93,13 +110,18 @@ class LongitudinalUnary(Unary, Chain):
         from ..kernels import bits
 
         first = source.start(len(out), bits.again_stride(self.report_bytes, self.half))
-        bits.again(source.key, first, permanent, bits.last_byte(self.k), self.half, *self._table, out)
+        bits.again(
+            source.key, first, permanent, bits.last_byte(self.k), self.half, *self._table, out
+        )
 
 
 class LSUE(LongitudinalUnary):
-    """Longitudinal SUE, which is basic RAPPOR: k bits; SUE(k, eps_perm) for ever, then every bit flipped with probability q2.
+    """Longitudinal SUE, which is basic RAPPOR: k bits.
 
-    p2 = (p* − q1)/(p1 − q1) and q2 = 1 − p2, with p* = √c/(√c + 1), c = e^eps_1: one report is SUE(k, eps_1).
+    SUE(k, eps_perm) for ever, then every bit flipped with probability q2.
+
+    p2 = (p* − q1)/(p1 − q1) and q2 = 1 − p2, with p* = √c/(√c + 1), c = e^eps_1: one report is
+    SUE(k, eps_1).
 
     Erlingsson, Pihur and Korolova, "RAPPOR", CCS 2014.
 
@@ -112,13 +134,17 @@ class LSUE(LongitudinalUnary):
 
 
 class LOSUE(LongitudinalUnary):
-    """Longitudinal OUE, then SUE: k bits; OUE(k, eps_perm) for ever, then every bit flipped with probability q2.
+    """Longitudinal OUE, then SUE: k bits.
 
-    p2 = (ac − 1)/((c + 1)(a − 1)) and q2 = 1 − p2, with a = e^eps_perm, c = e^eps_1: one report is OUE(k, eps_1). Least variance for rare
-    values among the longitudinal unary encodings; choose it for large domains.
+    OUE(k, eps_perm) for ever, then every bit flipped with probability q2.
 
-    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
-    multidimensional frequency estimates", Digital Communications and Networks 2022.
+    p2 = (ac − 1)/((c + 1)(a − 1)) and q2 = 1 − p2, with a = e^eps_perm, c = e^eps_1: one report is
+    OUE(k, eps_1). Least variance for rare values among the longitudinal unary encodings; choose it
+    for large domains.
+
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
+    protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
+    Networks 2022.
 
     >>> protocol = LOSUE(10, eps_perm=2.0, eps_1=1.0)
     >>> round(protocol.channel.p, 6), round(protocol.channel.q, 6)
@@ -129,12 +155,15 @@ class LOSUE(LongitudinalUnary):
 
 
 class LOUE(LongitudinalUnary):
-    """Longitudinal OUE, twice: k bits; OUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
+    """Longitudinal OUE, twice: k bits.
+
+    OUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
 
     It reaches eps_1 only up to ln((2e^eps_perm + 1)/3), and is there for comparison.
 
-    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
-    multidimensional frequency estimates", Digital Communications and Networks 2022.
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
+    protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
+    Networks 2022.
 
     >>> LOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
     1.0
@@ -148,12 +177,15 @@ class LOUE(LongitudinalUnary):
 
 
 class LSOUE(LongitudinalUnary):
-    """Longitudinal SUE, then OUE: k bits; SUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
+    """Longitudinal SUE, then OUE: k bits.
+
+    SUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
 
     It reaches eps_1 only up to ln(s(2s + 1)/(s + 2)), s = √e^eps_perm, and is there for comparison.
 
-    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private protocols for longitudinal and
-    multidimensional frequency estimates", Digital Communications and Networks 2022.
+    Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
+    protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
+    Networks 2022.
 
     >>> LSOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
     1.0
@@ -166,7 +198,7 @@ class LSOUE(LongitudinalUnary):
 class Hashed(LocalHashing):
     """Local hashing to a given number of symbols: the first round of L-LH."""
 
-    symbols: int = declared(_check.domain_size)
+    symbols: int = declared(validate.domain_size)
 
     @property
     def g(self) -> int:
@@ -175,21 +207,24 @@ class Hashed(LocalHashing):
 
 
 class LongitudinalHashing(Hashing, Chain):
-    """Base of local hashing of two rounds: the hash function is the user's for ever, the symbol goes through GRR twice.
+    """Base of local hashing of two rounds.
 
-    What is remembered belongs to the hashed symbol, not to the value: a user whose values hash alike tells nothing by changing.
+    The hash function is the user's for ever, the symbol goes through GRR twice.
+
+    What is remembered belongs to the hashed symbol, not to the value: a user whose values hash
+    alike tells nothing by changing.
     """
 
     @cached_property
     def permanent(self) -> Hashed:
         """The first round."""
-        made: Hashed = self._first(Hashed, self.g)
+        made: Hashed = self._build_first(Hashed, self.g)
         return made
 
     @cached_property
     def second(self) -> tuple[int, int]:
         """The weights of the second round: the own symbol, and each other one, times 2⁶⁴."""
-        return rounds.symbols(self.g, *self.permanent.chances, self.eps_1)
+        return rounds.second_symbols(self.g, *self.permanent.chances, self.eps_1)
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
@@ -202,7 +237,9 @@ class LongitudinalHashing(Hashing, Chain):
         """The number of memo classes: the symbols."""
         return self.g
 
-    def _remember(self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]) -> NDArray[np.int64]:
+    def _remember(
+        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]
+    ) -> NDArray[np.int64]:
         from ..kernels import hashing
 
         n, prime, g = len(values), np.uint64(self.prime), np.uint64(self.g)
@@ -211,13 +248,13 @@ class LongitudinalHashing(Hashing, Chain):
         hashing.seeds(holder.key, *holder.users(n, 8), prime, seeds)
         hashing.buckets(values, seeds, prime, g, buckets)
         source = memory.part(b"symbol").classes(users, self.g, buckets)
-        randomized(buckets, self.g, self.permanent.weights, source, kept)
+        randomize_symbols(buckets, self.g, self.permanent.weights, source, kept)
         out["seed"], out["symbol"] = seeds, kept
         return buckets
 
     def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         sent = np.empty(len(out), np.uint64)
-        randomized(permanent["symbol"].astype(np.int64), self.g, self.second, source, sent)
+        randomize_symbols(permanent["symbol"].astype(np.int64), self.g, self.second, source, sent)
         out["seed"], out["symbol"] = permanent["seed"], sent
 
 
@@ -226,7 +263,8 @@ class LBLH(LongitudinalHashing):
 
     As ``LOLH`` with g = 2: a user has two permanent answers at most, whatever becomes of the value.
 
-    Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local differential privacy", EDBT 2023.
+    Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local
+    differential privacy", EDBT 2023.
 
     >>> protocol = LBLH(100, eps_perm=2.0, eps_1=1.0)
     >>> protocol.g, protocol.report_bytes, protocol.privacy.lifetime
@@ -240,12 +278,16 @@ class LBLH(LongitudinalHashing):
 
 
 class LOLH(LongitudinalHashing):
-    """Longitudinal optimal local hashing: a seed for ever, and a symbol out of g that goes through two rounds.
+    """Longitudinal optimal local hashing.
 
-    One report is local hashing with eps_1 and the g of least variance for it, near e^eps_1 + 1. Choose it for large domains, where
-    reports have to be small or values change often: a user has g permanent answers at most.
+    A seed for ever, and a symbol out of g that goes through two rounds.
 
-    Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local differential privacy", EDBT 2023.
+    One report is local hashing with eps_1 and the g of least variance for it, near e^eps_1 + 1.
+    Choose it for large domains, where reports have to be small or values change often: a user has g
+    permanent answers at most.
+
+    Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local
+    differential privacy", EDBT 2023.
 
     >>> protocol = LOLH(1000, eps_perm=2.0, eps_1=1.0)
     >>> protocol.g, protocol.report_bytes

@@ -6,21 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from .. import _check
-from ..mechanism import Mechanism, checked
-from ..randomness import KEY_BYTES, Source, Stream, subkey
+from ..core import validate
+from ..core.deprecation import accept_old_names, old_attribute
+from ..core.randomness import KEY_BYTES, Source, Stream, subkey
+from ..mechanism import Mechanism, require_mechanism
 from .ledger import Ledger, State, Store
 
 
 class Client:
-    """One device that reports again and again: all that must last is derived from a secret of 32 bytes; besides it only a ledger is kept.
+    """One device that reports again and again.
 
-    The sampled attribute, the hash function, the held positions and the permanent answer for each memo class are functions of the
-    secret, the protocol and ``context`` (bytes that tell surveys apart), so two processes with the same secret agree, and a restart changes
-    nothing. The second round comes from the operating system, always anew. With a one-shot protocol every report costs as much again.
+    All that must last is derived from a secret of 32 bytes; besides it only a ledger is kept.
 
-    The secret tells the true values from the reports, so it has to stay on the device; to lose it and go on with a new one costs as much
-    again. ``Client.open`` keeps it in a file, with the ledger.
+    The sampled attribute, the hash function, the held positions and the permanent answer for each
+    memo class are functions of the secret, the protocol and ``context`` (bytes that tell surveys
+    apart), so two processes with the same secret agree, and a restart changes nothing. The second
+    round comes from the operating system, always anew. With a one-shot protocol every report costs
+    as much again.
+
+    The secret tells the true values from the reports, so it has to stay on the device; to lose it
+    and go on with a new one costs as much again. ``Client.open`` keeps it in a file, with the
+    ledger.
 
     >>> from multi_freq_ldpy import LGRR
     >>> protocol = LGRR(5, eps_perm=2.0, eps_1=1.0)
@@ -32,48 +38,91 @@ class Client:
     (True, 4.0)
     """
 
-    def __init__(self, protocol: Mechanism, secret: bytes | None = None, context: bytes = b"", *, limit: None = None) -> None:
+    @accept_old_names(protocol="mechanism")
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        secret: bytes | None = None,
+        context: bytes = b"",
+        *,
+        limit: None = None,
+    ) -> None:
         if limit is not None:
             raise ValueError(
-                f"limit={_check.shown(limit)} needs a file that remembers what was spent: use Client.open(path, protocol, limit)"
+                f"limit={validate.quote(limit)} needs a file that remembers what was spent: use"
+                " Client.open(path, mechanism, limit)"
             )
         if secret is not None and (not isinstance(secret, bytes) or len(secret) != KEY_BYTES):
             size = f"{len(secret)} bytes" if isinstance(secret, bytes) else type(secret).__name__
-            raise (ValueError if isinstance(secret, bytes) else TypeError)(f"secret must be {KEY_BYTES} bytes, not {size}")
-        self._begin(protocol, context, os.urandom(KEY_BYTES) if secret is None else secret)
+            raise (ValueError if isinstance(secret, bytes) else TypeError)(
+                f"secret must be {KEY_BYTES} bytes, not {size}"
+            )
+        self._begin(mechanism, context, os.urandom(KEY_BYTES) if secret is None else secret)
+
+    protocol = old_attribute("protocol", "mechanism")
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], protocol: Mechanism, limit: float | None = None, context: bytes = b"") -> "Client":
-        """Return the client of a file, which is made, readable by its owner only, if there never was one.
+    @accept_old_names(protocol="mechanism")
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        mechanism: Mechanism,
+        limit: float | None = None,
+        context: bytes = b"",
+    ) -> "Client":
+        """Return the client of a file, which is made, readable by its owner only, if there never
+        was one.
 
-        The file holds the secret and the ledger, which lists the memo classes used: mostly the values themselves. Before ``report``
-        returns, a new charge is on disk, so that a crash can only charge for a report that was never sent. Processes may share the file.
-        A ``limit`` refuses, with ``LimitReached``, every report that would bring ``spent`` above it; it holds for the clients that are
-        opened with it. Whoever sees that a report is missing can conclude that the value was a new one. An old copy of the file that is
-        put back has forgotten what was spent since, though not the secret.
+        The file holds the secret and the ledger, which lists the memo classes used: mostly the
+        values themselves. Before ``report`` returns, a new charge is on disk, so that a crash can
+        only charge for a report that was never sent. Processes may share the file. A ``limit``
+        refuses, with ``LimitReached``, every report that would bring ``spent`` above it; it holds
+        for the clients that are opened with it. Whoever sees that a report is missing can conclude
+        that the value was a new one. An old copy of the file that is put back has forgotten what
+        was spent since, though not the secret.
         """
         client: Client = object.__new__(cls)
-        most = None if limit is None else _check.budget("limit", limit)
-        client._begin(protocol, context, os.urandom(KEY_BYTES), Store(path), most)
+        most = None if limit is None else validate.budget("limit", limit)
+        client._begin(mechanism, context, os.urandom(KEY_BYTES), Store(path), most)
         return client
 
-    def _begin(self, protocol: Mechanism, context: bytes, secret: bytes, store: Store | None = None, limit: float | None = None) -> None:
-        self.protocol, self._limit = checked(protocol), limit
+    def _begin(
+        self,
+        mechanism: Mechanism,
+        context: bytes,
+        secret: bytes,
+        store: Store | None = None,
+        limit: float | None = None,
+    ) -> None:
+        self.mechanism, self._limit = require_mechanism(mechanism), limit
         if not isinstance(context, bytes):
-            raise TypeError(f"context must be bytes, not {_check.shown(context)}")
+            raise TypeError(f"context must be bytes, not {validate.quote(context)}")
         self._store, self._lock, self._process = store, threading.Lock(), os.getpid()
-        self._state = State(secret, protocol._label.decode(), context, Ledger())
+        self._state = State(secret, mechanism._label.decode(), context, Ledger())
         if store is not None:
-            found = store.opened(self._state)
-            for name, given, kept in (("protocol", self._state.label, found.label), ("context", context, found.context)):
+            found = store.open(self._state)
+            for name, given, kept in (
+                ("mechanism", self._state.label, found.label),
+                ("context", context, found.context),
+            ):
                 if given != kept:
-                    raise ValueError(f"{name} of {store.path} is {_check.shown(kept)}, not {_check.shown(given)}: one file a client")
+                    raise ValueError(
+                        f"{name} of {store.path} is {validate.quote(kept)}, not"
+                        f" {validate.quote(given)}: one file a client"
+                    )
             self._state = found
-            if not {*found.ledger.classes, *found.ledger.reports} <= {*range(len(protocol._prices))}:
-                raise ValueError(f"{store.path} cannot be used: its ledger has accounts that {_check.shown(protocol)} does not have")
+            if not {*found.ledger.classes, *found.ledger.reports} <= {
+                *range(len(mechanism._prices))
+            }:
+                raise ValueError(
+                    f"{store.path} cannot be used: its ledger has accounts that"
+                    f" {validate.quote(mechanism)} does not have"
+                )
         self._ledger = self._state.ledger  # where there is a file, only what it was when opened
-        label = protocol._label
-        self._memory = Source.keyed(subkey(self._state.secret, b"client %d " % len(label) + label + context))
+        label = mechanism._label
+        self._memory = Source.keyed(
+            subkey(self._state.secret, b"client %d " % len(label) + label + context)
+        )
 
     @property
     def secret(self) -> bytes:
@@ -82,41 +131,54 @@ class Client:
 
     @property
     def spent(self) -> float:
-        """The privacy loss so far: distinct memo classes used, times the loss of a permanent answer.
+        """The privacy loss so far.
 
-        It bounds the loss between two histories of one pattern: at any two times, either both have the same class as before or
-        both have another. When a value changes, and when it is the old one again, is not hidden. ``SPL`` adds up its attributes, ``SMP``
-        has the sampled one only; with one-shot protocols it is the number of reports times ``privacy.report``, and bounds the loss
-        between any two histories.
+        Distinct memo classes used, times the loss of a permanent answer.
+
+        It bounds the loss between two histories of one pattern: at any two times, either both have
+        the same class as before or both have another. When a value changes, and when it is the old
+        one again, is not hidden. ``SPL`` adds up its attributes, ``SMP`` has the sampled one only;
+        with one-shot protocols it is the number of reports times ``privacy.report``, and bounds the
+        loss between any two histories.
         """
         ledger = self._store.read().ledger if self._store is not None else self._ledger
-        return ledger.spent(self.protocol._prices)
+        return ledger.spent(self.mechanism._prices)
 
     def report(self, value: Any) -> Any:
-        """Return what the device sends about its present value (or record), after it has been charged for."""
-        values, single = self.protocol._inputs("value", value)
+        """Return what the device sends about its present value (or record), after it has been
+        charged for.
+        """
+        values, single = self.mechanism._inputs("value", value)
         if not single:
-            raise ValueError(f"value must be that of one user, not {_check.shown(value)}")
-        charges = self.protocol._charged(values, self._memory)
+            raise ValueError(f"value must be that of one user, not {validate.quote(value)}")
+        charges = self.mechanism._charges(values, self._memory)
         if self._store is not None:
-            self._store.charge(self._state, charges, self.protocol._prices, self._limit)
+            self._store.charge(self._state, charges, self.mechanism._prices, self._limit)
         else:
             with self._own_lock():
-                self._ledger = self._ledger.charged(charges)
-        reports = np.empty(1, self.protocol.report_dtype)
-        fresh = [Stream() for _ in self.protocol.parts]
-        self.protocol._again(values, np.zeros(1, np.int64), self._memory, fresh, reports)
+                self._ledger = self._ledger.add_charges(charges)
+        reports = np.empty(1, self.mechanism.report_dtype)
+        fresh = [Stream() for _ in self.mechanism.parts]
+        self.mechanism._report_again(values, np.zeros(1, np.int64), self._memory, fresh, reports)
         return reports[0]
 
     def _own_lock(self) -> threading.Lock:
-        """Return a lock of this process: after a fork, the old one may be held by a thread that no longer exists."""
+        """Return a lock of this process.
+
+        After a fork, the old one may be held by a thread that no longer exists.
+        """
         if self._process != os.getpid():
             self._lock, self._process = threading.Lock(), os.getpid()
         return self._lock
 
     def __repr__(self) -> str:
         where = f", file {self._store.path!r}" if self._store is not None else ""
-        return f"<Client of {_check.shown(self.protocol)}{where}>"  # the secret stays out of logs
+        return (  # the secret stays out of logs
+            f"<Client of {validate.quote(self.mechanism)}{where}>"
+        )
 
     def __reduce__(self) -> Any:
-        raise TypeError("a Client is one device: give its secret, or the path of its file, to another process, not a copy")
+        raise TypeError(
+            "a Client is one device: give its secret, or the path of its file, to another process,"
+            " not a copy"
+        )

@@ -7,10 +7,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from .. import _check
-from ..locks import exclusive
-from ..randomness import KEY_BYTES
-from ..tally import digest
+from ..core import validate
+from ..core.randomness import KEY_BYTES
+from ..core.tally import digest_of
+from ..files.locks import hold_lock
 
 VERSION = 1
 LARGEST_FILE = 2**28
@@ -26,12 +26,15 @@ class LimitReached(RuntimeError):
 
 @dataclass(frozen=True)
 class Ledger:
-    """What was charged, by account: memo classes, each paid for once, and reports that are paid for one by one."""
+    """What was charged, by account.
+
+    Memo classes, each paid for once, and reports that are paid for one by one.
+    """
 
     classes: dict[int, frozenset[int]] = field(default_factory=dict)
     reports: dict[int, int] = field(default_factory=dict)
 
-    def charged(self, charges: Charges) -> "Ledger":
+    def add_charges(self, charges: Charges) -> "Ledger":
         """Return the ledger after these charges; itself if all of them have been paid for."""
         classes, reports = dict(self.classes), dict(self.reports)
         for account, each in charges:
@@ -39,7 +42,9 @@ class Ledger:
                 reports[account] = reports.get(account, 0) + 1
             else:
                 classes[account] = classes.get(account, frozenset()) | {each}
-        return self if (classes, reports) == (self.classes, self.reports) else Ledger(classes, reports)
+        return (
+            self if (classes, reports) == (self.classes, self.reports) else Ledger(classes, reports)
+        )
 
     def spent(self, prices: tuple[float, ...]) -> float:
         """Return what all charges cost together."""
@@ -78,58 +83,70 @@ class State:
         if not end or _digest(line + end) != rest:
             raise ValueError("it is truncated or was altered: its digest does not match")
         try:
-            body = _check.parsed("it", line)
+            body = validate.parse_json("it", line)
             if type(body["version"]) is not int or body["version"] != VERSION:
-                raise ValueError(f"it has version {_check.shown(body['version'])}; this package reads version {VERSION}")
+                raise ValueError(
+                    f"it has version {validate.quote(body['version'])}; this package reads version"
+                    f" {VERSION}"
+                )
             secret, context = (bytes.fromhex(body[name]) for name in ("secret", "context"))
-            classes = {int(j): frozenset(map(_whole, each)) for j, each in body["classes"].items()}
-            reports = {int(j): _whole(n) for j, n in body["reports"].items()}
+            classes = {
+                int(j): frozenset(map(_check_number, each)) for j, each in body["classes"].items()
+            }
+            reports = {int(j): _check_number(n) for j, n in body["reports"].items()}
             if len(secret) != KEY_BYTES or not isinstance(body["protocol"], str):
                 raise TypeError("secret or protocol")
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"it is not a client's file: {error!r}") from None
         state = cls(secret, body["protocol"], context, Ledger(classes, reports))
         if state.to_bytes() != data:
-            raise ValueError("it is not a client's file: it says more than that, or says it otherwise")
+            raise ValueError(
+                "it is not a client's file: it says more than that, or says it otherwise"
+            )
         return state
 
 
-def _whole(n: object) -> int:
+def _check_number(n: object) -> int:
     if type(n) is not int or not 0 <= n <= LARGEST_NUMBER:
-        raise TypeError(f"{_check.shown(n)} is not a number of the ledger")
+        raise TypeError(f"{validate.quote(n)} is not a number of the ledger")
     return n
 
 
 def _digest(line: bytes) -> bytes:
     """Return the line that tells a damaged file from a whole one."""
-    return digest(line).hex().encode() + b"\n"
+    return digest_of(line).hex().encode() + b"\n"
 
 
 class Store:
-    """A file with a client's state, readable by its owner only, and beside it a lock that says whether there has been one.
+    """A file with a client's state, readable by its owner only, and beside it a lock that says
+    whether there has been one.
 
-    A commit writes a new file, makes it durable and renames it over the old one: whenever that is interrupted, the file is the old or
-    the new one, whole. If the file is gone although there has been one, that is an error: a new secret would give the values away
-    a second time.
+    A commit writes a new file, makes it durable and renames it over the old one: whenever that is
+    interrupted, the file is the old or the new one, whole. If the file is gone although there has
+    been one, that is an error: a new secret would give the values away a second time.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         given = os.fspath(path) if isinstance(path, str | os.PathLike) else path
         if not isinstance(given, str) or not given or "\0" in given:
-            raise TypeError(f"path must be that of a file, as a string or a Path, not {_check.shown(path)}")
+            raise TypeError(
+                f"path must be that of a file, as a string or a Path, not {validate.quote(path)}"
+            )
         self.path = os.path.realpath(given)
         if not os.path.isdir(os.path.dirname(self.path)):
-            raise FileNotFoundError(f"path {_check.shown(given)} is in a directory that does not exist")
+            raise FileNotFoundError(
+                f"path {validate.quote(given)} is in a directory that does not exist"
+            )
         if os.path.exists(self.path):
-            _owned(self.path, os.stat(self.path))
+            _require_owned(self.path, os.stat(self.path))
 
-    def opened(self, fresh: State) -> State:
+    def open(self, fresh: State) -> State:
         """Return the state in the file, or begin with ``fresh`` if there never was one."""
-        with self._locked() as lock:
+        with self._lock_file() as lock:
             if os.path.exists(self.path):
                 state = self.read()
             elif os.read(lock, 1):
-                raise self._gone()
+                raise self._lost()
             else:
                 state = fresh
                 self._write(state)
@@ -138,23 +155,29 @@ class Store:
             os.fsync(lock)
         return state
 
-    def _gone(self) -> FileNotFoundError:
+    def _lost(self) -> FileNotFoundError:
         return FileNotFoundError(
-            f"{self.path} is gone, and the secret with it: bring it back, or remove {self.path}.lock too to begin as a new user"
+            f"{self.path} is gone, and the secret with it: bring it back, or remove"
+            f" {self.path}.lock too to begin as a new user"
         )
 
-    def charge(self, state: State, charges: Charges, prices: tuple[float, ...], limit: float | None) -> None:
+    def charge(
+        self, state: State, charges: Charges, prices: tuple[float, ...], limit: float | None
+    ) -> None:
         """Commit charges, or refuse them before anything is changed."""
-        with self._locked():
+        with self._lock_file():
             now = self.read()
             if (now.secret, now.label, now.context) != (state.secret, state.label, state.context):
-                raise ValueError(f"{self.path} has become another client's file since it was opened")
-            after = now.ledger.charged(charges)
+                raise ValueError(
+                    f"{self.path} has become another client's file since it was opened"
+                )
+            after = now.ledger.add_charges(charges)
             if after is not now.ledger:
                 spent = after.spent(prices)
                 if limit is not None and spent > limit * (1 + 1e-12):  # sums of budgets are rounded
                     raise LimitReached(
-                        f"a report would bring what is spent from {now.ledger.spent(prices)!r} to {spent!r}, above {limit=!r}"
+                        f"a report would bring what is spent from {now.ledger.spent(prices)!r} to"
+                        f" {spent!r}, above {limit=!r}"
                     )
                 self._write(State(now.secret, now.label, now.context, after))
 
@@ -163,11 +186,12 @@ class Store:
         try:
             descriptor = os.open(self.path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
         except FileNotFoundError:
-            raise self._gone() from None
+            raise self._lost() from None
         try:
-            _owned(self.path, os.fstat(descriptor))
+            _require_owned(self.path, os.fstat(descriptor))
             data = bytearray()
-            while part := os.read(descriptor, min(PART, LARGEST_FILE + 1 - len(data))):  # it sets aside as much as it is asked for
+            # It sets aside as much as it is asked for
+            while part := os.read(descriptor, min(PART, LARGEST_FILE + 1 - len(data))):
                 data += part
         finally:
             os.close(descriptor)
@@ -181,7 +205,9 @@ class Store:
     def _write(self, state: State) -> None:
         with suppress(FileNotFoundError):  # of a commit that was interrupted
             os.unlink(f"{self.path}.new")
-        descriptor = os.open(f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o600)
+        descriptor = os.open(
+            f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o600
+        )
         try:
             data = memoryview(state.to_bytes())
             while data:
@@ -198,25 +224,30 @@ class Store:
                 os.close(directory)
 
     @contextmanager
-    def _locked(self) -> Iterator[int]:
+    def _lock_file(self) -> Iterator[int]:
         """Hold the lock, against other processes and other threads."""
         path = f"{self.path}.lock"
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
             try:
-                _owned(path, os.fstat(descriptor))
-                with exclusive(descriptor):
-                    if os.path.exists(path) and os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                _require_owned(path, os.fstat(descriptor))
+                with hold_lock(descriptor):
+                    if os.path.exists(path) and os.path.samestat(
+                        os.fstat(descriptor), os.stat(path)
+                    ):
                         yield descriptor
                         return
             finally:  # or it was removed meanwhile: somebody else may hold the new one
                 os.close(descriptor)
 
 
-def _owned(path: str, about: os.stat_result) -> None:
+def _require_owned(path: str, about: os.stat_result) -> None:
     """Refuse what is no regular file of this user's own."""
     if not stat.S_ISREG(about.st_mode):
         raise ValueError(f"{path} cannot be used: it is not a regular file")
     if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):
         mode, owner = about.st_mode & 0o777, about.st_uid
-        raise PermissionError(f"{path} must belong to this user and be readable by nobody else, not have mode {mode:o} and owner {owner}")
+        raise PermissionError(
+            f"{path} must belong to this user and be readable by nobody else, not have mode"
+            f" {mode:o} and owner {owner}"
+        )

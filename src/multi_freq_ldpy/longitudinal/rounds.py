@@ -1,20 +1,23 @@
-"""Second rounds: the noise of every report on top of the permanent answer, so that one report alone costs at most eps_1, exactly.
+"""Second rounds: the noise of every report on top of the permanent answer, so that one report alone
+costs at most eps_1, exactly.
 
-The permanent round is given as realised, in fractions; e^eps_1 is enclosed between fractions, and weights over 2⁶⁴ are rounded
-toward privacy.
+The permanent round is given as realised, in fractions; e^eps_1 is enclosed between fractions, and
+weights over 2⁶⁴ are rounded toward privacy.
 """
 
 from fractions import Fraction
 from math import ceil
 
-from .. import exact
+from ..core import exact
 
 
-def symbols(m: int, p: Fraction, q: Fraction, eps_1: float) -> tuple[int, int]:
-    """Return the weights (T, Q) with which a symbol out of m is kept and replaced by each other one.
+def second_symbols(m: int, p: Fraction, q: Fraction, eps_1: float) -> tuple[int, int]:
+    """Return the weights (T, Q) with which a symbol out of m is kept and replaced by each other
+    one.
 
-    All paths count, those through third symbols too: the chain's p − q is the product of the rounds', and its ratio
-    (1 + (m − 1)(p − q))/(1 − (p − q)) is at most c for p − q ≤ (c − 1)/(c + m − 1).
+    All paths count, those through third symbols too: the chain's p − q is the product of the
+    rounds', and its ratio (1 + (m − 1)(p − q))/(1 − (p − q)) is at most c for p − q ≤ (c − 1)/(c +
+    m − 1).
 
     >>> t, q = symbols(3, Fraction(1, 2), Fraction(1, 4), 0.5)
     >>> t + 2 * q == 2**64, round(t / 2**64, 6)
@@ -31,10 +34,13 @@ def symbols(m: int, p: Fraction, q: Fraction, eps_1: float) -> tuple[int, int]:
     return own, other
 
 
-def bits(p: Fraction, q: Fraction, eps_1: float, *, half: bool, k: int) -> int:
-    """Return the weight Q with which a 0 becomes 1; a 1 stays 1 with probability 1 − Q/2⁶⁴, or 1/2 if ``half``.
+def second_bits(p: Fraction, q: Fraction, eps_1: float, *, half: bool, k: int) -> int:
+    """Return the weight Q with which a 0 becomes 1.
 
-    The less noise, the larger the ratio, so the least Q that keeps it within e^eps_1 is found by bisection.
+    A 1 stays 1 with probability 1 − Q/2⁶⁴, or 1/2 if ``half``.
+
+    The less noise, the larger the ratio, so the least Q that keeps it within e^eps_1 is found by
+    bisection.
 
     >>> bits(Fraction(1, 2), Fraction(1, 10), 0.5, half=False, k=5) / 2**64
     0.3469258359976818
@@ -60,4 +66,7 @@ def bits(p: Fraction, q: Fraction, eps_1: float, *, half: bool, k: int) -> int:
 
 def _unreachable(eps_1: float, ratio: Fraction) -> ValueError:
     """Return the error where no noise at all would cost less than eps_1."""
-    return ValueError(f"eps_1={eps_1!r} has no second round: the permanent round leaves at most eps_1={exact.largest_below(ratio)!r}")
+    return ValueError(
+        f"eps_1={eps_1!r} has no second round: the permanent round leaves at most"
+        f" eps_1={exact.largest_below(ratio)!r}"
+    )

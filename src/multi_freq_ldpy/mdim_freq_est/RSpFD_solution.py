@@ -8,72 +8,104 @@
 
 from typing import Any
 
-from ..functions import Vector
-from ..functions.several import adp, aggregated, answered, lh, solved, ue
+from ..core.randomness import Rng
+from ..paper.several import adp, aggregate, answer, draw_solution_ahead, lh, ue
+from ..paper.shared import Vector
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
-from ..randomness import Rng
 from ..solutions.rsfd import RSFD
 
 
-def RSpFD_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
+def RSpFD_GRR_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's randomized value of the sampled attribute among fakes for the others."""
-    return answered(RSFD, GRR, input_tuple, rng, lst_k, d, epsilon)
+    return answer(RSFD, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
 def RSpFD_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, GRR, lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(RSFD, GRR, lst_k, d, epsilon), reports_tuple)
 
 
-def RSpFD_UE_zero_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
-    """Return one user's randomized unary vector of the sampled attribute among fakes for the others."""
-    return answered(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="zero")
+def RSpFD_UE_zero_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> list[Any]:
+    """Return one user's randomized unary vector of the sampled attribute among fakes for the
+    others.
+    """
+    return answer(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="zero")
 
 
-def RSpFD_UE_zero_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def RSpFD_UE_zero_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="zero"), reports_tuple)
+    return aggregate(
+        draw_solution_ahead(RSFD, ue(optimal), lst_k, d, epsilon, fake="zero"), reports_tuple
+    )
 
 
-def RSpFD_UE_rnd_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
-    """Return one user's randomized unary vector of the sampled attribute among fakes for the others."""
-    return answered(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="random")
+def RSpFD_UE_rnd_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> list[Any]:
+    """Return one user's randomized unary vector of the sampled attribute among fakes for the
+    others.
+    """
+    return answer(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="random")
 
 
-def RSpFD_UE_rnd_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def RSpFD_UE_rnd_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, ue(optimal), lst_k, d, epsilon, fake="random"), reports_tuple)
+    return aggregate(
+        draw_solution_ahead(RSFD, ue(optimal), lst_k, d, epsilon, fake="random"), reports_tuple
+    )
 
 
-def RSpFD_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
-    """Return one user's randomized hashed value and seed of the sampled attribute among fakes for the others."""
-    return answered(RSFD, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
+def RSpFD_LH_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> list[Any]:
+    """Return one user's randomized hashed value and seed of the sampled attribute among fakes for
+    the others.
+    """
+    return answer(RSFD, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def RSpFD_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def RSpFD_LH_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, lh(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(RSFD, lh(optimal), lst_k, d, epsilon), reports_tuple)
 
 
-def RSpFD_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
+def RSpFD_SS_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's randomized set of the sampled attribute among fakes for the others."""
-    return answered(RSFD, SS, input_tuple, rng, lst_k, d, epsilon)
+    return answer(RSFD, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
 def RSpFD_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, SS, lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(RSFD, SS, lst_k, d, epsilon), reports_tuple)
 
 
-def RSpFD_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
-    """Return one user's randomized value or unary vector of the sampled attribute among fakes for the others."""
-    return answered(RSFD, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
+def RSpFD_ADP_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> list[Any]:
+    """Return one user's randomized value or unary vector of the sampled attribute among fakes for
+    the others.
+    """
+    return answer(RSFD, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def RSpFD_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def RSpFD_ADP_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(RSFD, adp(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(RSFD, adp(optimal), lst_k, d, epsilon), reports_tuple)
 
 
 RSpFD_GRR_Aggregator = RSpFD_GRR_Aggregator_MI

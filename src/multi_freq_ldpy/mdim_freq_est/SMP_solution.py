@@ -8,63 +8,82 @@
 
 from typing import Any
 
-from ..functions import Vector
-from ..functions.several import adp, aggregated, answered, domain_sizes, lh, solved, ue
+from ..core.randomness import Rng
+from ..paper.several import adp, aggregate, answer, domain_sizes, draw_solution_ahead, lh, ue
+from ..paper.shared import Vector
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
-from ..randomness import Rng
 from ..solutions.smp import SMP
 
 
-def SMP_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> tuple[int, Any]:
+def SMP_GRR_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None
+) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized value of it."""
-    return answered(SMP, GRR, input_tuple, rng, lst_k, d, epsilon)
+    return answer(SMP, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SMP, GRR, lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SMP, GRR, lst_k, d, epsilon), reports_tuple)
 
 
-def SMP_UE_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
+def SMP_UE_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized unary vector of it."""
-    return answered(SMP, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
+    return answer(SMP, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def SMP_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+def SMP_UE_Aggregator_MI(
+    reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None
+) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+    ``lst_k`` where rows do not tell it.
+    """
     reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=True)
-    return aggregated(solved(SMP, ue(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SMP, ue(optimal), lst_k, d, epsilon), reports_tuple)
 
 
-def SMP_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
+def SMP_LH_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized hashed value and seed of it."""
-    return answered(SMP, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
+    return answer(SMP, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def SMP_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def SMP_LH_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SMP, lh(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SMP, lh(optimal), lst_k, d, epsilon), reports_tuple)
 
 
-def SMP_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> tuple[int, Any]:
+def SMP_SS_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None
+) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized set of it."""
-    return answered(SMP, SS, input_tuple, rng, lst_k, d, epsilon)
+    return answer(SMP, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SMP, SS, lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SMP, SS, lst_k, d, epsilon), reports_tuple)
 
 
-def SMP_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, Any]:
+def SMP_ADP_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized value or unary vector of it."""
-    return answered(SMP, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
+    return answer(SMP, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def SMP_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def SMP_ADP_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SMP, adp(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SMP, adp(optimal), lst_k, d, epsilon), reports_tuple)
 
 
 SMP_GRR_Aggregator = SMP_GRR_Aggregator_MI

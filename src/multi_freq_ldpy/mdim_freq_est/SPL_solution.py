@@ -8,63 +8,82 @@
 
 from typing import Any
 
-from ..functions import Vector
-from ..functions.several import adp, aggregated, answered, domain_sizes, lh, solved, ue
+from ..core.randomness import Rng
+from ..paper.several import adp, aggregate, answer, domain_sizes, draw_solution_ahead, lh, ue
+from ..paper.shared import Vector
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
-from ..randomness import Rng
 from ..solutions.spl import SPL
 
 
-def SPL_GRR_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
+def SPL_GRR_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's randomized value of each attribute."""
-    return answered(SPL, GRR, input_tuple, rng, lst_k, d, epsilon)
+    return answer(SPL, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_GRR_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SPL, GRR, lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, GRR, lst_k, d, epsilon), reports_tuple)
 
 
-def SPL_UE_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
+def SPL_UE_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's randomized unary vector of each attribute."""
-    return answered(SPL, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
+    return answer(SPL, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def SPL_UE_Aggregator_MI(reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised; ``lst_k`` where rows do not tell it."""
+def SPL_UE_Aggregator_MI(
+    reports_tuple: Any, d: int, epsilon: float, optimal: bool = True, *, lst_k: Any = None
+) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+    ``lst_k`` where rows do not tell it.
+    """
     reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregated(solved(SPL, ue(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, ue(optimal), lst_k, d, epsilon), reports_tuple)
 
 
-def SPL_LH_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
+def SPL_LH_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's randomized hashed value and seed of each attribute."""
-    return answered(SPL, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
+    return answer(SPL, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def SPL_LH_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def SPL_LH_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SPL, lh(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, lh(optimal), lst_k, d, epsilon), reports_tuple)
 
 
-def SPL_SS_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None) -> list[Any]:
+def SPL_SS_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's randomized set of each attribute."""
-    return answered(SPL, SS, input_tuple, rng, lst_k, d, epsilon)
+    return answer(SPL, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_SS_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SPL, SS, lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, SS, lst_k, d, epsilon), reports_tuple)
 
 
-def SPL_ADP_Client(input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> list[Any]:
+def SPL_ADP_Client(
+    input_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> list[Any]:
     """Return one user's randomized value or unary vector of each attribute."""
-    return answered(SPL, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
+    return answer(SPL, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
-def SPL_ADP_Aggregator_MI(reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True) -> list[Vector]:
+def SPL_ADP_Aggregator_MI(
+    reports_tuple: Any, lst_k: Any, d: int, epsilon: float, optimal: bool = True
+) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregated(solved(SPL, adp(optimal), lst_k, d, epsilon), reports_tuple)
+    return aggregate(draw_solution_ahead(SPL, adp(optimal), lst_k, d, epsilon), reports_tuple)
 
 
 SPL_GRR_Aggregator = SPL_GRR_Aggregator_MI

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, exact
-from ..channel import Channel
-from ..fakes import Fake
-from ..mechanism import readonly
+from ..core import exact, validate
+from ..core.channel import Channel
+from ..core.fakes import Fake
+from ..core.randomness import Rng, Source, as_generator
+from ..mechanism import as_readonly
 from ..protocol import Exact, OneShot
-from ..randomness import Rng, Source, as_generator
 
 
 def symbol_dtype(m: int) -> np.dtype[Any]:
@@ -20,11 +20,19 @@ def symbol_dtype(m: int) -> np.dtype[Any]:
     return np.dtype(np.min_scalar_type(m - 1)).newbyteorder("<")
 
 
-def randomized(values: NDArray[np.int64], m: int, weights: tuple[int, int], source: Source, out: NDArray[Any]) -> None:
+def randomize_symbols(
+    values: NDArray[np.int64], m: int, weights: tuple[int, int], source: Source, out: NDArray[Any]
+) -> None:
     """Randomize symbols out of m, kept and replaced with probabilities ``weights``/2⁶⁴."""
     from ..kernels import symbols
 
-    symbols.randomize(source.key, *source.users(len(values), 4), readonly(values), *symbols.law(m, weights), out)
+    symbols.randomize(
+        source.key,
+        *source.users(len(values), 4),
+        as_readonly(values),
+        *symbols.constants(m, weights),
+        out,
+    )
 
 
 class Symbols(Exact):
@@ -59,13 +67,16 @@ class Symbols(Exact):
         from ..kernels import symbols
 
         counts = np.zeros(self.k, np.int64)
-        symbols.count(readonly(reports), counts)
+        symbols.count(as_readonly(reports), counts)
         return counts
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         super()._check_counts(counts, n, users)
-        if _check.total(counts) != n:
-            raise ValueError(f"counts must add up to n={n}, one report a user, not to {_check.total(counts)}")
+        if validate.sum_exactly(counts) != n:
+            raise ValueError(
+                f"counts must add up to n={n}, one report a user, not to"
+                f" {validate.sum_exactly(counts)}"
+            )
 
     def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
         # With probability p − q the own value for certain, otherwise one of all k alike
@@ -74,7 +85,9 @@ class Symbols(Exact):
         return kept + generator.multinomial(int((counts - kept).sum()), np.full(self.k, 1 / self.k))
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        """Return every possible report of a user with this value, as on the wire, with its exact
+        probability.
+        """
         value = self._check_law(value, self.k)
         own, other = Fraction(self.moments.p), Fraction(self.moments.q)
         reports = np.arange(self.k, dtype=self.report_dtype)
@@ -84,8 +97,8 @@ class Symbols(Exact):
 class GRR(Symbols, OneShot):
     """Generalized randomized response: a report is a value, the user's own or one of the others.
 
-    p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1). The smallest report and the least work; choose it for small domains, k < 3e^ε + 2, where
-    it has less variance than OUE.
+    p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1). The smallest report and the least work; choose it
+    for small domains, k < 3e^ε + 2, where it has less variance than OUE.
 
     Kairouz, Bonawitz and Ramage, "Discrete distribution estimation under local privacy", ICML 2016.
 
@@ -108,7 +121,7 @@ class GRR(Symbols, OneShot):
         return Channel(own, other, own_other=Fraction(0), others=Fraction(0))
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
-        randomized(values, self.k, self.weights, source, out)
+        randomize_symbols(values, self.k, self.weights, source, out)
 
     def _fake(self, kind: str) -> Fake:
         low = self.k * Fraction(self.weights[1], exact.WORD)

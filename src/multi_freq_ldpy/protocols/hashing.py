@@ -1,4 +1,6 @@
-"""Local hashing: the value is hashed to a small domain by a function of the user's own, and the symbol randomized."""
+"""Local hashing: the value is hashed to a small domain by a function of the user's own, and the
+symbol randomized.
+"""
 
 from abc import abstractmethod
 from fractions import Fraction
@@ -9,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, exact
-from ..channel import Channel
-from ..fakes import Fake
-from ..mechanism import readonly
+from ..core import exact, validate
+from ..core.channel import Channel
+from ..core.fakes import Fake
+from ..core.randomness import Source
+from ..mechanism import as_readonly
 from ..protocol import Exact, OneShot
-from ..randomness import Source
 from .grr import symbol_dtype
 
 
@@ -28,18 +30,22 @@ def next_prime(k: int) -> int:
         odd, twos = n - 1, 0
         while odd % 2 == 0:
             odd, twos = odd // 2, twos + 1
-        return all(any(pow(b, odd << r, n) == n - 1 for r in range(twos)) or pow(b, odd, n) == 1 for b in bases)
+        return all(
+            any(pow(b, odd << r, n) == n - 1 for r in range(twos)) or pow(b, odd, n) == 1
+            for b in bases
+        )
 
     while not prime(k):
         k += 1
     return k
 
 
-def colliding(prime: int, g: int, together: int = 2) -> Fraction:
-    """Return the probability that ``together`` different residues fall into one bucket of [0, P), g buckets.
+def collision_probability(prime: int, g: int, together: int = 2) -> Fraction:
+    """Return the probability that ``together`` different residues fall into one bucket of [0, P), g
+    buckets.
 
-    Two values hash to a uniform pair of different residues, so for two this is their exact probability of collision; for three it is
-    the mean over values.
+    Two values hash to a uniform pair of different residues, so for two this is their exact
+    probability of collision; for three it is the mean over values.
     """
     small, larger = divmod(prime, g)
     ways, total = 0, 1
@@ -56,9 +62,10 @@ def colliding(prime: int, g: int, together: int = 2) -> Fraction:
 def best_range(prime: int, excess: Fraction) -> int:
     """Return the g in [2, P] of least variance for a budget with e^ε − 1 = ``excess``.
 
-    The probability γ that two values collide is linear in g as long as s = P div g stays the same, so there the variance is a quadratic
-    function of 1/(1 − γ): its least value is at an end or next to the stationary point. Blocks of equal s are searched
-    outwards from the best g for even buckets, which bound the variance from below, until that bound exceeds the best found.
+    The probability γ that two values collide is linear in g as long as s = P div g stays the same,
+    so there the variance is a quadratic function of 1/(1 − γ): its least value is at an end or next
+    to the stationary point. Blocks of equal s are searched outwards from the best g for even
+    buckets, which bound the variance from below, until that bound exceeds the best found.
     """
 
     def cost(g: int, pair: Fraction) -> Fraction:
@@ -70,8 +77,13 @@ def best_range(prime: int, excess: Fraction) -> int:
     def least(s: int) -> tuple[Fraction, int]:
         low, high = max(2, prime // (s + 1) + 1), prime // s
         size = prime * (prime - 1)
-        start, slope = Fraction(2 * s * prime, size), Fraction(s * (s + 1), size)  # γ = start − slope·g
-        # In u = 1/(1 − γ): (1 + γ·x)·u = (1 + x)·u − x and (g − 1)·u + x = (1/u − 1 + start)/slope·u − u + x
+        # Γ = start − slope·g
+        start, slope = (
+            Fraction(2 * s * prime, size),
+            Fraction(s * (s + 1), size),
+        )
+        # In u = 1/(1 − γ): (1 + γ·x)·u = (1 + x)·u − x and (g − 1)·u + x = (1/u − 1 +
+        # start)/slope·u − u + x
         a, b = 1 + excess, -excess
         c, d = (start - 1) / slope - 1, 1 / slope + excess
         candidates = {low, high}
@@ -80,7 +92,7 @@ def best_range(prime: int, excess: Fraction) -> int:
             if u > 0:
                 still = floor((1 / u - 1 + start) / slope)
                 candidates |= {min(max(g, low), high) for g in (still, still + 1)}
-        return min((cost(g, colliding(prime, g)), g) for g in candidates)
+        return min((cost(g, collision_probability(prime, g)), g) for g in candidates)
 
     low, high = 2, prime
     while high - low > 2:
@@ -88,7 +100,11 @@ def best_range(prime: int, excess: Fraction) -> int:
         low, high = (low, middle + 1) if even(middle) <= even(middle + 1) else (middle, high)
     nearest = prime // min(range(low, high + 1), key=even)
     best = least(nearest)
-    below, above = prime // (nearest + 1), prime // nearest + 1  # the g next to the blocks searched so far
+    # The g next to the blocks searched so far
+    below, above = (
+        prime // (nearest + 1),
+        prime // nearest + 1,
+    )
     while below >= 2 and even(below) <= best[0]:
         best = min(best, least(prime // below))
         below = prime // (prime // below + 1)
@@ -99,10 +115,13 @@ def best_range(prime: int, excess: Fraction) -> int:
 
 
 class Hashing(Exact):
-    """Base of the protocols that hash: a report is a seed, and a symbol out of g that is likelier to be the value's own.
+    """Base of the protocols that hash.
 
-    P is the least prime ≥ k. The seed is uniform in [0, P(P − 1)), a = 1 + seed div P, s = seed mod P, and the bucket of x is
-    ⌊g·((a·x + s) mod P)/P⌋. The probability γ that two values collide is exact: no assumption of an ideal hash.
+    A report is a seed, and a symbol out of g that is likelier to be the value's own.
+
+    P is the least prime ≥ k. The seed is uniform in [0, P(P − 1)), a = 1 + seed div P, s = seed mod
+    P, and the bucket of x is ⌊g·((a·x + s) mod P)/P⌋. The probability γ that two values collide is
+    exact: no assumption of an ideal hash.
     """
 
     @property
@@ -122,10 +141,18 @@ class Hashing(Exact):
 
     @cached_property
     def moments(self) -> Channel:
-        """The channel in exact fractions; ``others`` is a mean over values, because three values do not hash independently."""
+        """The channel in exact fractions.
+
+        ``others`` is a mean over values, because three values do not hash independently.
+        """
         own, other = self.chances
-        pair, triple = (colliding(self.prime, self.g, together) for together in (2, 3))
-        return Channel(own, other + pair * (own - other), own_other=pair * own, others=pair * other + triple * (own - other))
+        pair, triple = (collision_probability(self.prime, self.g, together) for together in (2, 3))
+        return Channel(
+            own,
+            other + pair * (own - other),
+            own_other=pair * own,
+            others=pair * other + triple * (own - other),
+        )
 
     @property
     def ratio(self) -> Fraction:
@@ -136,13 +163,25 @@ class Hashing(Exact):
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
         """A seed and a symbol, each in the smallest unsigned integer type."""
-        return np.dtype([("seed", symbol_dtype(self.prime * (self.prime - 1))), ("symbol", symbol_dtype(self.g))])
+        return np.dtype(
+            [
+                ("seed", symbol_dtype(self.prime * (self.prime - 1))),
+                ("symbol", symbol_dtype(self.g)),
+            ]
+        )
 
     def _counting(self) -> tuple[NDArray[np.uint64], NDArray[Any], NDArray[np.int64]]:
-        """Return what counting needs: where windows begin, space of the smallest type that holds two residues, and counts."""
+        """Return what counting needs.
+
+        Where windows begin, space of the smallest type that holds two residues, and counts.
+        """
         from ..kernels import hashing
 
-        return self._edges, np.empty((3, hashing.LANES), np.min_scalar_type(2 * self.prime)), np.zeros(-(-self.k // 4) * 4, np.int64)
+        return (
+            self._edges,
+            np.empty((3, hashing.LANES), np.min_scalar_type(2 * self.prime)),
+            np.zeros(-(-self.k // 4) * 4, np.int64),
+        )
 
     @cached_property
     def _edges(self) -> NDArray[np.uint64]:
@@ -150,12 +189,20 @@ class Hashing(Exact):
         symbols = np.arange(self.g + 1, dtype=np.uint64)
         return (symbols * np.uint64(self.prime) + np.uint64(self.g - 1)) // np.uint64(self.g)
 
-    def _reading(self, reports: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]:
+    def _reading(
+        self, reports: NDArray[Any]
+    ) -> tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]:
         """Return reports as rows of bytes, and space for some of their seeds and symbols."""
         from ..kernels import hashing
 
-        seed, symbol = (np.empty(hashing.SOME, self.report_dtype[name]) for name in ("seed", "symbol"))
-        return readonly(reports).view(np.uint8).reshape(len(reports), self.report_bytes), seed, symbol
+        seed, symbol = (
+            np.empty(hashing.SOME, self.report_dtype[name]) for name in ("seed", "symbol")
+        )
+        return (
+            as_readonly(reports).view(np.uint8).reshape(len(reports), self.report_bytes),
+            seed,
+            symbol,
+        )
 
     def _most(self, values: int) -> int:
         return min(values, self.k, -(-self.prime // self.g))
@@ -164,11 +211,15 @@ class Hashing(Exact):
         from ..kernels import hashing
 
         refused = np.empty(len(reports), np.bool_)
-        hashing.refused(*self._reading(reports), np.uint64(self.prime), np.uint64(self.g), refused)
+        hashing.find_refused(
+            *self._reading(reports), np.uint64(self.prime), np.uint64(self.g), refused
+        )
         return refused
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return 1 for the values that hash to the reported symbol and 0 for the others, shape (n, k)."""
+        """Return 1 for the values that hash to the reported symbol and 0 for the others, shape (n,
+        k).
+        """
         seed = reports["seed"].astype(np.uint64)[:, np.newaxis]
         prime, g, x = np.uint64(self.prime), np.uint64(self.g), np.arange(self.k, dtype=np.uint64)
         residue = ((np.uint64(1) + seed // prime) * x + seed % prime) % prime
@@ -183,12 +234,20 @@ class Hashing(Exact):
 
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         super()._check_counts(counts, n, users)
-        fewest, most = self.prime // self.g - (self.prime - self.k), min(self.k, -(-self.prime // self.g))
-        if not max(0, fewest) * int(n) <= _check.total(counts) <= most * int(n):
-            raise ValueError(f"counts add up to {_check.total(counts)}, which n={n} reports of {self!r} cannot")
+        fewest, most = (
+            self.prime // self.g - (self.prime - self.k),
+            min(self.k, -(-self.prime // self.g)),
+        )
+        if not max(0, fewest) * int(n) <= validate.sum_exactly(counts) <= most * int(n):
+            raise ValueError(
+                f"counts add up to {validate.sum_exactly(counts)}, which n={n} reports of {self!r}"
+                " cannot"
+            )
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        """Return every possible report of a user with this value, as on the wire, with its exact
+        probability.
+        """
         functions = self.prime * (self.prime - 1)
         value = self._check_law(value, functions * self.g)
         own, other = (chance / functions for chance in self.chances)
@@ -196,7 +255,10 @@ class Hashing(Exact):
         reports["seed"] = np.repeat(np.arange(functions), self.g)
         reports["symbol"] = np.tile(np.arange(self.g), functions)
         supported = self.contributions(reports)[:, value]
-        return {report.tobytes(): own if held else other for report, held in zip(reports, supported, strict=True)}
+        return {
+            report.tobytes(): own if held else other
+            for report, held in zip(reports, supported, strict=True)
+        }
 
 
 class LocalHashing(Hashing, OneShot):
@@ -218,7 +280,12 @@ class LocalHashing(Hashing, OneShot):
         from ..kernels import hashing
 
         first = source.start(len(values), hashing.STRIDE)
-        return source.key, first, values, *(np.uint64(x) for x in (self.prime, self.g, *self.weights))
+        return (
+            source.key,
+            first,
+            values,
+            *(np.uint64(x) for x in (self.prime, self.g, *self.weights)),
+        )
 
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import hashing
@@ -235,16 +302,24 @@ class LocalHashing(Hashing, OneShot):
         return counts[: self.k]
 
     def _fake(self, kind: str) -> Fake:
-        low, pair = self.g * Fraction(self.weights[1], exact.WORD), colliding(self.prime, self.g)
+        low, pair = (
+            self.g * Fraction(self.weights[1], exact.WORD),
+            collision_probability(self.prime, self.g),
+        )
         reports = self.prime * (self.prime - 1) * self.g
-        return Fake(Fraction(1, self.g), pair / self.g, (low, low), lambda: dict.fromkeys(self.law(0), Fraction(1, reports)))
+        return Fake(
+            Fraction(1, self.g),
+            pair / self.g,
+            (low, low),
+            lambda: dict.fromkeys(self.law(0), Fraction(1, reports)),
+        )
 
 
 class BLH(LocalHashing):
     """Binary local hashing: a seed and one randomized bit.
 
-    p = e^ε/(e^ε + 1), q = γ·p + (1 − γ)/(e^ε + 1), γ just below 1/2. One bit besides the seed, which need not be secret; OLH has less
-    variance.
+    p = e^ε/(e^ε + 1), q = γ·p + (1 − γ)/(e^ε + 1), γ just below 1/2. One bit besides the seed,
+    which need not be secret; OLH has less variance.
 
     Bassily and Smith, "Local, private, efficient protocols for succinct histograms", STOC 2015.
 
@@ -262,12 +337,16 @@ class BLH(LocalHashing):
 
 
 class OLH(LocalHashing):
-    """Optimal local hashing: a seed and a randomized symbol out of g, with the g of least variance for rare values.
+    """Optimal local hashing.
 
-    p = e^ε/(e^ε + g − 1), q = γ·p + (1 − γ)/(e^ε + g − 1), g near e^ε + 1. About the variance of OUE with a report of a few bytes; choose
-    it for large k when reports have to be small. Counting takes time proportional to k for each report.
+    A seed and a randomized symbol out of g, with the g of least variance for rare values.
 
-    Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation", USENIX Security 2017.
+    p = e^ε/(e^ε + g − 1), q = γ·p + (1 − γ)/(e^ε + g − 1), g near e^ε + 1. About the variance of
+    OUE with a report of a few bytes; choose it for large k when reports have to be small. Counting
+    takes time proportional to k for each report.
+
+    Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation",
+    USENIX Security 2017.
 
     >>> protocol = OLH(1000, epsilon=1.0)
     >>> protocol.g, protocol.report_bytes
@@ -278,7 +357,8 @@ class OLH(LocalHashing):
     def g(self) -> int:
         """The number of symbols: the integer in [2, P] that minimises q(1 − q)/(p − q)², exactly.
 
-        g = P is one bucket a residue, without collisions: what large budgets need where k is not a prime.
+        g = P is one bucket a residue, without collisions: what large budgets need where k is not a
+        prime.
         """
         e, _ = exact.exp(exact.budget(self.epsilon))
         if (e - 1) * exact.WORD < 1:

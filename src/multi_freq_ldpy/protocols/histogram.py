@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, exact
-from ..channel import Channel, binomial, convolve, normalised
-from ..privacy import Privacy
+from ..core import exact, validate
+from ..core.channel import Channel, binomial, convolve, probabilities_of
+from ..core.privacy import Privacy
+from ..core.randomness import Rng, Source, as_generator
 from ..protocol import OneShot, declared
-from ..randomness import Rng, Source, as_generator
 
 UNIT = 2**32
 LARGEST = 2**31 - 1  # reports are int32 and saturate
-FINEST = 60 * UNIT // LARGEST + 1  # smaller noise exponents would saturate with a probability above e⁻⁶⁰
+# Smaller noise exponents would saturate with a probability above e⁻⁶⁰
+FINEST = 60 * UNIT // LARGEST + 1
 
 
 @lru_cache(maxsize=64)
@@ -26,13 +27,16 @@ def _noise_law(n: int, s: float) -> tuple[int, NDArray[np.float64]]:
     mean = n * exp(-s) / -expm1(-s)
     reach = int(mean + 14 * (mean * (1 + mean / n)) ** 0.5 + 40 * (1 + 1 / s) / n**0.5 + 40)
     j = np.arange(reach, dtype=np.float64)
-    law = normalised(np.log((n + j) / (j + 1)) - s)
+    law = probabilities_of(np.log((n + j) / (j + 1)) - s)
     return -reach, convolve(law, law[::-1])
 
 
 @dataclass(frozen=True)
 class NoiseChannel(Channel):
-    """A one-hot vector plus noise of mean 0: p = 1, q = 0, and the variance of the noise in both second moments."""
+    """A one-hot vector plus noise of mean 0.
+
+    P = 1, q = 0, and the variance of the noise in both second moments.
+    """
 
     exponent: float = 0.0
     entries: int = 1
@@ -41,7 +45,9 @@ class NoiseChannel(Channel):
         """Return the channel of a group of m values: the noise of m entries."""
         assert self.q2 is not None
         noise = m * float(self.q2)
-        return replace(self, p2=1.0 + noise, q2=noise, own_other=None, others=None, entries=m * self.entries)
+        return replace(
+            self, p2=1.0 + noise, q2=noise, own_other=None, others=None, entries=m * self.entries
+        )
 
     @property
     def known_law(self) -> bool:
@@ -49,7 +55,9 @@ class NoiseChannel(Channel):
         return True
 
     def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, NDArray[np.float64]]:
-        """Return the law of a count as (smallest value, probabilities), negligible tails left out."""
+        """Return the law of a count as (smallest value, probabilities), negligible tails left
+        out.
+        """
         start, law = _noise_law(n * self.entries, self.exponent)
         if not sampled:
             return start + round(n * f), law
@@ -59,29 +67,35 @@ class NoiseChannel(Channel):
 
 @dataclass(frozen=True)
 class SHE(OneShot):
-    """Summed histogram encoding: k integers, the user's one-hot vector plus noise with P(x) ∝ e^(−s·abs(x)), s = ε/2.
+    """Summed histogram encoding.
 
-    The contribution to a value is the entry itself: mean 1 for the own value, 0 for the others, with the variance
-    σ² = 2e^(−s)/(1 − e^(−s))² of the noise. Historic, and the largest report; useful where sums
-    are wanted. The noise is drawn exactly on the integers: no floating-point number ever leaves the device. s is ε/2 rounded down to a
-    multiple of 2⁻³².
+    K integers, the user's one-hot vector plus noise with P(x) ∝ e^(−s·abs(x)), s = ε/2.
 
-    Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis", TCC 2006; Canonne, Kamath and
-    Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020 (for the sampler).
+    The contribution to a value is the entry itself: mean 1 for the own value, 0 for the others,
+    with the variance σ² = 2e^(−s)/(1 − e^(−s))² of the noise. Historic, and the largest report;
+    useful where sums are wanted. The noise is drawn exactly on the integers: no floating-point
+    number ever leaves the device. s is ε/2 rounded down to a multiple of 2⁻³².
+
+    Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis",
+    TCC 2006; Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", NeurIPS
+    2020 (for the sampler).
 
     >>> protocol = SHE(3, epsilon=1.0)
     >>> protocol.privacy.report, round(protocol.variance(100), 4)
     (1.0, 0.0784)
     """
 
-    k: int = declared(_check.Integer(2, 2**28))
+    k: int = declared(validate.Integer(2, 2**28))
 
     @cached_property
     def weight(self) -> int:
         """The exponent s times 2³²."""
         weight = floor(exact.budget(self.epsilon) / 2 * UNIT)
         if weight < FINEST:
-            raise ValueError(f"epsilon={self.epsilon!r} is too small to be realised: the noise would not fit into 32 bits")
+            raise ValueError(
+                f"epsilon={self.epsilon!r} is too small to be realised: the noise would not fit"
+                " into 32 bits"
+            )
         return weight
 
     @cached_property
@@ -114,7 +128,9 @@ class SHE(OneShot):
     def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import noise
 
-        noise.randomize(source.key, source.start(len(values), 1), values, np.uint64(self.weight), out)
+        noise.randomize(
+            source.key, source.start(len(values), 1), values, np.uint64(self.weight), out
+        )
 
     def _most(self, values: int) -> int:
         return values * LARGEST
@@ -133,7 +149,10 @@ class SHE(OneShot):
     def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
         super()._check_counts(counts, n, users)
         if int(np.abs(counts).max()) > LARGEST * int(n):
-            raise ValueError(f"counts has an entry of size {np.abs(counts).max()}, which n={n} reports cannot add up to")
+            raise ValueError(
+                f"counts has an entry of size {np.abs(counts).max()}, which n={n} reports cannot"
+                " add up to"
+            )
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return reports >= 1  # P(y − 1)/P(y) is e^s there and e^(−s) elsewhere
@@ -144,9 +163,15 @@ class SHE(OneShot):
         return np.asarray(counts + up - down)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Refuse: noise has no bounds, so the reports cannot be listed; privacy is checked on the exponents."""
+        """Refuse: noise has no bounds, so the reports cannot be listed.
+
+        Privacy is checked on the exponents.
+        """
         raise ValueError(f"law of {self!r} cannot be listed: entries are unbounded")
 
     def log_law(self, x: int) -> Fraction:
-        """Return the exponent of the probability that the noise is x, up to a constant: −s·abs(x), exactly."""
+        """Return the exponent of the probability that the noise is x, up to a constant.
+
+        −s·abs(x), exactly.
+        """
         return -abs(x) * Fraction(self.weight, UNIT)

@@ -14,7 +14,7 @@ def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
     return np.unpackbits(reports, axis=1, count=k, bitorder="little")
 
 
-def ones(reports: NDArray[Any]) -> NDArray[np.int64]:
+def count_ones(reports: NDArray[Any]) -> NDArray[np.int64]:
     """Return the number of ones in each row of packed bits."""
     from ..kernels import columns
 
@@ -24,7 +24,10 @@ def ones(reports: NDArray[Any]) -> NDArray[np.int64]:
 
 
 class PackedBits(Exact):
-    """Base of the protocols whose report supports a set of values: k bits in ⌈k/8⌉ bytes, little bit order, zero padding."""
+    """Base of the protocols whose report supports a set of values.
+
+    K bits in ⌈k/8⌉ bytes, little bit order, zero padding.
+    """
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
@@ -38,7 +41,11 @@ class PackedBits(Exact):
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         beyond = self.k % 8
-        return np.asarray(reports[:, -1] >> beyond != 0) if beyond else np.zeros(len(reports), np.bool_)
+        return (
+            np.asarray(reports[:, -1] >> beyond != 0)
+            if beyond
+            else np.zeros(len(reports), np.bool_)
+        )
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return the bits, shape (n, k)."""

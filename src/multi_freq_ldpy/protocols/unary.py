@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import exact
-from ..channel import Channel
-from ..fakes import Fake
+from ..core import exact
+from ..core.channel import Channel
+from ..core.fakes import Fake
+from ..core.randomness import Rng, Source, as_generator
 from ..protocol import OneShot
-from ..randomness import Rng, Source, as_generator
 from .packed import PackedBits
 
 
 class Unary(PackedBits):
-    """Base of the protocols whose bits are independent: the own bit is 1 with probability p, every other with probability q."""
+    """Base of the protocols whose bits are independent.
+
+    The own bit is 1 with probability p, every other with probability q.
+    """
 
     @property
     def ratio(self) -> Fraction:
@@ -30,10 +33,14 @@ class Unary(PackedBits):
 
     def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
         generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
-        return np.asarray(generator.binomial(counts, p) + generator.binomial(nobody + counts.sum() - counts, q))
+        return np.asarray(
+            generator.binomial(counts, p) + generator.binomial(nobody + counts.sum() - counts, q)
+        )
 
     def _law(self, value: int, own: Fraction) -> dict[bytes, Fraction]:
-        """Return the law of a row whose bit at ``value`` is 1 with probability ``own``, the others with q."""
+        """Return the law of a row whose bit at ``value`` is 1 with probability ``own``, the others
+        with q.
+        """
         q, k = Fraction(self.moments.q), self.k
         others = [q**ones * (1 - q) ** (k - 1 - ones) for ones in range(k)]
         zero, one = [[chance * other for other in others] for chance in (1 - own, own)]
@@ -44,7 +51,9 @@ class Unary(PackedBits):
         return law
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact probability."""
+        """Return every possible report of a user with this value, as on the wire, with its exact
+        probability.
+        """
         value = self._check_law(value, 2 ** min(self.k, 64))
         return self._law(value, Fraction(self.moments.p))
 
@@ -77,19 +86,30 @@ class UnaryEncoding(Unary, OneShot):
         from ..kernels import bits
 
         users = source.users(len(values), 2 * self.report_bytes + 2)
-        bits.randomize(source.key, *users, values, bits.last_byte(self.k), np.uint64(self.weights[0]), *self._table, out)
+        bits.randomize(
+            source.key,
+            *users,
+            values,
+            bits.last_byte(self.k),
+            np.uint64(self.weights[0]),
+            *self._table,
+            out,
+        )
 
     def _fake(self, kind: str) -> Fake:
         p, q = (Fraction(w, exact.WORD) for w in self.weights)
         if kind == "zero":  # the randomized zero vector
             return Fake(q, q * q, ((1 - p) / (1 - q),) * 2, lambda: self._law(0, q))
-        # With m ones, a report about a random value is (m·ratio + k − m)/k times as likely as about a value whose bit is 0
+        # With m ones, a report about a random value is (m·ratio + k − m)/k times as likely as about
+        # a value whose bit is 0
         lows = (self.k / (m * self.ratio + self.k - m) for m in (self.k - 1, 1))
         return Fake.of_uniform_value(self, *lows)
 
 
 class SUE(UnaryEncoding):
-    """Symmetric unary encoding (basic one-time RAPPOR): k bits, each kept with √e^ε/(√e^ε + 1) and flipped otherwise.
+    """Symmetric unary encoding (basic one-time RAPPOR).
+
+    K bits, each kept with √e^ε/(√e^ε + 1) and flipped otherwise.
 
     p = √e^ε/(√e^ε + 1), q = 1 − p. Historic; OUE has less variance for rare values.
 
@@ -108,12 +128,15 @@ class SUE(UnaryEncoding):
 
 
 class OUE(UnaryEncoding):
-    """Optimized unary encoding: k bits, the user's own 1 with probability 1/2, the others with 1/(e^ε + 1).
+    """Optimized unary encoding.
 
-    p = 1/2, q = 1/(e^ε + 1). Least variance for rare values among the unary encodings; choose it for large k when k bits a
-    report are affordable.
+    K bits, the user's own 1 with probability 1/2, the others with 1/(e^ε + 1).
 
-    Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation", USENIX Security 2017.
+    p = 1/2, q = 1/(e^ε + 1). Least variance for rare values among the unary encodings; choose it
+    for large k when k bits a report are affordable.
+
+    Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation",
+    USENIX Security 2017.
 
     >>> protocol = OUE(1000, epsilon=1.0)
     >>> protocol.report_bytes
@@ -128,12 +151,16 @@ class OUE(UnaryEncoding):
 
 
 class THE(UnaryEncoding):
-    """Thresholded histogram encoding: k bits that tell which entries of a noisy one-hot vector pass a threshold.
+    """Thresholded histogram encoding.
 
-    p = 1 − ½e^(ε(θ − 1)/2), q = ½e^(−εθ/2), with the θ in (½, 1] of least variance for rare values. Thresholding on the device gives
-    the noise away no more than the bits do, so the loss as realised is below ε (0.896 at ε = 1) and ``privacy`` says it.
+    K bits that tell which entries of a noisy one-hot vector pass a threshold.
 
-    Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation", USENIX Security 2017.
+    p = 1 − ½e^(ε(θ − 1)/2), q = ½e^(−εθ/2), with the θ in (½, 1] of least variance for rare values.
+    Thresholding on the device gives the noise away no more than the bits do, so the loss as
+    realised is below ε (0.896 at ε = 1) and ``privacy`` says it.
+
+    Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation",
+    USENIX Security 2017.
 
     >>> protocol = THE(10, epsilon=1.0)
     >>> round(float(protocol.threshold), 4), round(protocol.privacy.report, 4)
@@ -142,7 +169,9 @@ class THE(UnaryEncoding):
 
     @cached_property
     def threshold(self) -> Fraction:
-        """θ to 2⁻³²: found by ternary search in decimal arithmetic, so the same on every machine."""
+        """θ to 2⁻³²: found by ternary search in decimal arithmetic, so the same on every
+        machine.
+        """
         low, high = 2**31, 2**32
         while high - low > 2:
             third = (high - low) // 3

@@ -7,24 +7,28 @@ array([0.2, 0.6, 0.2])
 
 from typing import Any
 
-from .. import _check
-from ..functions import Vector, cached, latest
-from ..protocols.adaptive import best
+from ..adaptive import best
+from ..core import validate
+from ..core.randomness import Rng
+from ..paper.shared import Vector, remember_by_parameters, remember_latest
 from ..protocols.grr import GRR
 from ..protocols.unary import OUE, SUE
-from ..randomness import Rng
 from .GRR import GRR_Aggregator_IBU, GRR_Aggregator_MI, GRR_Client
 from .UE import UE_Aggregator_IBU, UE_Aggregator_MI, UE_Client
 
 
-@latest
-@cached
+@remember_latest
+@remember_by_parameters
 def _small(k: int, epsilon: float, optimal: bool) -> bool:
     """Tell whether the domain is small enough for GRR."""
-    return isinstance(best(k, epsilon, of=(GRR, OUE if _check.flag("optimal", optimal) else SUE)), GRR)
+    return isinstance(
+        best(k, epsilon, of=(GRR, OUE if validate.flag("optimal", optimal) else SUE)), GRR
+    )
 
 
-def ADP_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> Any:
+def ADP_Client(
+    input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> Any:
     """Return the randomized value or unary vector of one user."""
     if _small(k, epsilon, optimal):
         return GRR_Client(input_data, k, epsilon, rng=rng)

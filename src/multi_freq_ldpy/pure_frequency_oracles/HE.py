@@ -1,6 +1,9 @@
-"""Histogram encoding as functions: integer noise on the device; the server thresholds it (``use_thresh``) or adds it up.
+"""Histogram encoding as functions: integer noise on the device.
 
-On integers the best threshold is 1, and the bits "entry ≥ 1" are those of symmetric unary encoding: kept with e^s/(e^s + 1).
+The server thresholds it (``use_thresh``) or adds it up.
+
+On integers the best threshold is 1, and the bits "entry ≥ 1" are those of symmetric unary encoding:
+kept with e^s/(e^s + 1).
 
 >>> reports = [HE_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> HE_Aggregator(reports, k=3, epsilon=2.0).round(1)
@@ -12,21 +15,30 @@ from typing import Any
 
 import numpy as np
 
-from .. import _check
-from ..channel import Channel
-from ..functions import Vector, normalised, some, tally_rows, updated
-from ..functions.forms import Form, ahead, seeded, turning_rows
-from ..postprocess import norm
+from ..core import validate
+from ..core.channel import Channel
+from ..core.randomness import Rng
+from ..core.tally import Tally
+from ..estimation.postprocess import norm
+from ..paper.forms import Form, draw_ahead, draw_with_rng, turn_rows
+from ..paper.shared import (
+    Vector,
+    estimate_by_update,
+    estimate_normalised,
+    require_reports,
+    tally_rows,
+)
 from ..protocols.histogram import SHE, UNIT
-from ..randomness import Rng
-from ..tally import Tally
 
 
 def _integers(block: Vector) -> Any:
     whole = np.rint(block)
     wrong = (whole != block) | ~(np.abs(block) < 2**31)
     if wrong.any():
-        raise ValueError(f"reports must be rows of integers, as HE_Client makes them, not with {block[wrong][0]!r}")
+        raise ValueError(
+            "reports must be rows of integers, as HE_Client makes them, not with"
+            f" {block[wrong][0]!r}"
+        )
     return whole
 
 
@@ -40,31 +52,38 @@ def _passing(block: Vector) -> Any:
 
 _FORM = Form(
     unpack=lambda protocol, reports: list(reports.astype(np.float64)),
-    turning=turning_rows,
+    turner=turn_rows,
     tally=lambda protocol, reports: tally_rows(protocol, reports, _sums),
 )
 
 
 def _tally(reports: Any, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Channel]:
-    _check.flag("use_thresh", use_thresh)
-    protocol = ahead(SHE, _FORM, k, epsilon).protocol
+    validate.flag("use_thresh", use_thresh)
+    protocol = draw_ahead(SHE, _FORM, k, epsilon).mechanism
     assert isinstance(protocol, SHE)
     kept = 1 / (1 + exp(-protocol.weight / UNIT))
     channel = Channel(kept, 1 - kept) if use_thresh else protocol.channel
-    return tally_rows(protocol, some(reports), _passing if use_thresh else _sums), channel
+    return (
+        tally_rows(protocol, require_reports(reports), _passing if use_thresh else _sums),
+        channel,
+    )
 
 
 def HE_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Vector:
     """Return the one-hot vector of one user plus noise, integers as floats."""
-    drawn = ahead(SHE, _FORM, k, epsilon)
-    row: Vector = drawn.answer(input_data) if rng is None else seeded(drawn, _FORM, input_data, rng)
+    drawn = draw_ahead(SHE, _FORM, k, epsilon)
+    row: Vector = (
+        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, _FORM, input_data, rng)
+    )
     return row
 
 
 def HE_Aggregator_MI(reports: Any, k: int, epsilon: float, use_thresh: bool = True) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     tally, channel = _tally(reports, k, epsilon, use_thresh)
-    return norm(channel.estimate(tally.counts, tally.n)) if use_thresh else normalised(tally)
+    return (
+        norm(channel.estimate(tally.counts, tally.n)) if use_thresh else estimate_normalised(tally)
+    )
 
 
 def HE_Aggregator_IBU(
@@ -80,7 +99,7 @@ def HE_Aggregator_IBU(
     if not use_thresh:
         raise ValueError(f"use_thresh must be true for the Bayesian update, not {use_thresh!r}")
     tally, channel = _tally(reports, k, epsilon, use_thresh)
-    return updated(tally, channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, channel, nb_iter, tol, err_func)
 
 
 HE_Aggregator = HE_Aggregator_MI

@@ -7,34 +7,45 @@ array([0.2, 0.6, 0.2])
 
 from typing import Any
 
-from .. import _check
-from ..functions import Ahead, Vector, latest, normalised, some, updated
-from ..functions.forms import PAIR, ahead, seeded
+from ..core import validate
+from ..core.randomness import Rng
+from ..core.tally import Tally
+from ..paper.forms import PAIR, draw_ahead, draw_with_rng
+from ..paper.shared import (
+    Ahead,
+    Vector,
+    estimate_by_update,
+    estimate_normalised,
+    remember_latest,
+    require_reports,
+)
 from ..protocols.hashing import BLH, OLH
-from ..randomness import Rng
-from ..tally import Tally
 
 
-@latest
+@remember_latest
 def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
-    return ahead(OLH if _check.flag("optimal", optimal) else BLH, PAIR, k, epsilon)
+    return draw_ahead(OLH if validate.flag("optimal", optimal) else BLH, PAIR, k, epsilon)
 
 
 def _tally(reports: Any, k: int, epsilon: float, optimal: bool) -> Tally:
-    reports = some(reports)
-    return PAIR.tally(_drawn(k, epsilon, optimal).protocol, reports)
+    reports = require_reports(reports)
+    return PAIR.tally(_drawn(k, epsilon, optimal).mechanism, reports)
 
 
-def LH_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> tuple[int, int]:
+def LH_Client(
+    input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> tuple[int, int]:
     """Return the randomized hashed value of one user and the seed of the hash function."""
     drawn = _drawn(k, epsilon, optimal)
-    pair: tuple[int, int] = drawn.answer(input_data) if rng is None else seeded(drawn, PAIR, input_data, rng)
+    pair: tuple[int, int] = (
+        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, PAIR, input_data, rng)
+    )
     return pair
 
 
 def LH_Aggregator_MI(reports: Any, k: int, epsilon: float, optimal: bool = True) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
-    return normalised(_tally(reports, k, epsilon, optimal))
+    return estimate_normalised(_tally(reports, k, epsilon, optimal))
 
 
 def LH_Aggregator_IBU(
@@ -48,7 +59,7 @@ def LH_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, epsilon, optimal)
-    return updated(tally, tally.protocol.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
 
 
 LH_Aggregator = LH_Aggregator_MI

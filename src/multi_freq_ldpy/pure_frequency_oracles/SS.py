@@ -11,36 +11,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..functions import Vector, latest, normalised, some, updated
-from ..functions.forms import SET, ahead, seeded
+from ..core.randomness import Rng
+from ..core.tally import Tally
+from ..paper.forms import SET, draw_ahead, draw_with_rng
+from ..paper.shared import (
+    Vector,
+    estimate_by_update,
+    estimate_normalised,
+    remember_latest,
+    require_reports,
+)
 from ..protocols.subset import SS
-from ..randomness import Rng
-from ..tally import Tally
 
-_drawn = latest(partial(ahead, SS, SET))
+_drawn = remember_latest(partial(draw_ahead, SS, SET))
 
 
 def _tally(reports: Any, k: int, epsilon: float) -> Tally:
-    reports = some(reports)
-    return SET.tally(_drawn(k, epsilon).protocol, reports)
+    reports = require_reports(reports)
+    return SET.tally(_drawn(k, epsilon).mechanism, reports)
 
 
 def SS_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> NDArray[np.int64]:
     """Return the randomized set of one user, its values in ascending order."""
     drawn = _drawn(k, epsilon)
-    chosen: NDArray[np.int64] = drawn.answer(input_data) if rng is None else seeded(drawn, SET, input_data, rng)
+    chosen: NDArray[np.int64] = (
+        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, SET, input_data, rng)
+    )
     return chosen
 
 
 def SS_Aggregator_MI(reports: Any, k: int, epsilon: float) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
-    return normalised(_tally(reports, k, epsilon))
+    return estimate_normalised(_tally(reports, k, epsilon))
 
 
-def SS_Aggregator_IBU(reports: Any, k: int, epsilon: float, nb_iter: int = 10000, tol: float = 1e-12, err_func: str = "max_abs") -> Vector:
+def SS_Aggregator_IBU(
+    reports: Any,
+    k: int,
+    epsilon: float,
+    nb_iter: int = 10000,
+    tol: float = 1e-12,
+    err_func: str = "max_abs",
+) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, epsilon)
-    return updated(tally, tally.protocol.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
 
 
 SS_Aggregator = SS_Aggregator_MI

@@ -7,34 +7,50 @@ array([0.2, 0.6, 0.2])
 
 from typing import Any
 
-from .. import _check
-from ..functions import Ahead, Vector, latest, normalised, row_length, some, updated
-from ..functions.forms import ROW, ahead, seeded
+from ..core import validate
+from ..core.randomness import Rng
+from ..core.tally import Tally
+from ..paper.forms import ROW, draw_ahead, draw_with_rng
+from ..paper.shared import (
+    Ahead,
+    Vector,
+    estimate_by_update,
+    estimate_normalised,
+    remember_latest,
+    require_reports,
+    row_length,
+)
 from ..protocols.unary import OUE, SUE
-from ..randomness import Rng
-from ..tally import Tally
 
 
-@latest
+@remember_latest
 def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
-    return ahead(OUE if _check.flag("optimal", optimal) else SUE, ROW, k, epsilon)
+    return draw_ahead(OUE if validate.flag("optimal", optimal) else SUE, ROW, k, epsilon)
 
 
 def _tally(reports: Any, k: int | None, epsilon: float, optimal: bool) -> Tally:
-    reports = some(reports)
-    return ROW.tally(_drawn(row_length(reports) if k is None else k, epsilon, optimal).protocol, reports)
+    reports = require_reports(reports)
+    return ROW.tally(
+        _drawn(row_length(reports) if k is None else k, epsilon, optimal).mechanism, reports
+    )
 
 
-def UE_Client(input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None) -> Vector:
+def UE_Client(
+    input_data: int, k: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
+) -> Vector:
     """Return the randomized unary vector of one user, k zeros and ones."""
     drawn = _drawn(k, epsilon, optimal)
-    row: Vector = drawn.answer(input_data) if rng is None else seeded(drawn, ROW, input_data, rng)
+    row: Vector = (
+        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, ROW, input_data, rng)
+    )
     return row
 
 
-def UE_Aggregator_MI(reports: Any, epsilon: float, optimal: bool = True, *, k: int | None = None) -> Vector:
+def UE_Aggregator_MI(
+    reports: Any, epsilon: float, optimal: bool = True, *, k: int | None = None
+) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised; packed reports need ``k``."""
-    return normalised(_tally(reports, k, epsilon, optimal))
+    return estimate_normalised(_tally(reports, k, epsilon, optimal))
 
 
 def UE_Aggregator_IBU(
@@ -48,7 +64,7 @@ def UE_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, epsilon, optimal)
-    return updated(tally, tally.protocol.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
 
 
 UE_Aggregator = UE_Aggregator_MI

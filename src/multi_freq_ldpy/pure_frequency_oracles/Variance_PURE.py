@@ -8,11 +8,15 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .. import _check
-from ..functions import chances, plainly
+from ..core import validate
+from ..paper.shared import as_float, check_probabilities
 
 
 def VAR_Pure(p: ArrayLike, q: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> Any:
     """Return the variance of a frequency estimated from n reports whose true value is f."""
-    (p, q), users, f = chances(p, q), _check.numbers("n", n, 1), _check.numbers("f", f, 0, 1)
-    return plainly((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (users * (p - q) ** 2))
+    (p, q), users, f = (
+        check_probabilities(p, q),
+        validate.numbers("n", n, 1),
+        validate.numbers("f", f, 0, 1),
+    )
+    return as_float((f * p * (1 - p) + (1 - f) * q * (1 - q)) / (users * (p - q) ** 2))

@@ -1,1 +1,3 @@
-"""Several attributes: the verbs of a protocol over records, with any protocol for each attribute."""
+"""Several attributes: the verbs of a protocol over records, with any protocol for each
+attribute.
+"""

@@ -1,4 +1,7 @@
-"""What the solutions share: factories are resolved, tables checked, attributes drawn and counted each by its protocol."""
+"""What the solutions share.
+
+Factories are resolved, tables checked, attributes drawn and counted each by its protocol.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -12,38 +15,48 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .. import _check, exact
-from ..estimates import Estimates
-from ..mechanism import LARGEST_LAW, Mechanism, readonly
-from ..privacy import Privacy
+from ..core import exact, validate
+from ..core.privacy import Privacy
+from ..core.randomness import Rng, Source, as_generator, as_stream
+from ..core.tally import Tally
+from ..estimation.several import Estimates
+from ..mechanism import LARGEST_LAW, Mechanism, as_readonly
 from ..protocol import BUDGETS, Protocol
-from ..randomness import Rng, Source, as_generator, as_stream
-from ..tally import Tally
-from .factories import Factory, resolved
+from .factories import Factory, resolve_factories
 from .rows import EVERYBODY, as_bytes
 
 Counts: TypeAlias = NDArray[np.int64]
 
 LARGEST_REPORT = 2**31 - 1  # beyond it, the length of a NumPy dtype wraps around
-CHUNK = 2**29  # users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
+# Users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
+CHUNK = 2**29
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Solution(Mechanism):
-    """Base of the solutions: a protocol for each attribute, and how a record's budget and report are made of theirs.
+    """Base of the solutions.
 
-    ``Solution(factory, ks, budgets…, options…)`` calls the factory (a protocol class, ``best``, any callable) as
-    ``factory(k, budgets…, options…)`` for each domain size; a list of factories gives each attribute its own, and an option that is a
-    list of length d is one value an attribute. What the factories return is all that is kept: the solution *is* its protocols.
+    A protocol for each attribute, and how a record's budget and report are made of theirs.
+
+    ``Solution(factory, ks, budgets…, options…)`` calls the factory (a protocol class, ``best``, any
+    callable) as ``factory(k, budgets…, options…)`` for each domain size; a list of factories gives
+    each attribute its own, and an option that is a list of length d is one value an attribute. What
+    the factories return is all that is kept: the solution *is* its protocols.
     """
 
     protocols: tuple[Protocol, ...]
 
-    def __init__(self, factory: Factory | Sequence[Factory], ks: Sequence[int] | NDArray[Any], *budgets: float, **options: Any) -> None:
-        sizes = _check.domain_sizes("ks", ks)
+    def __init__(
+        self,
+        factory: Factory | Sequence[Factory],
+        ks: Sequence[int] | NDArray[Any],
+        *budgets: float,
+        **options: Any,
+    ) -> None:
+        sizes = validate.domain_sizes("ks", ks)
         whole = self._budgets(budgets, options)
         each = {name: self._budget(epsilon, len(sizes)) for name, epsilon in whole.items()}
-        self._set(resolved(factory, sizes, each, not budgets, options))
+        self._set(resolve_factories(factory, sizes, each, not budgets, options))
 
     @classmethod
     def of(cls, protocols: Sequence[Protocol], *options: Any, **named: Any) -> Any:
@@ -67,7 +80,9 @@ class Solution(Mechanism):
     def _law(self, record: list[int]) -> dict[bytes, Fraction]: ...
 
     @abstractmethod
-    def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]: ...
+    def _simulate(
+        self, held: list[Counts], n: int, rng: Rng
+    ) -> tuple[list[Counts], int | Counts]: ...
 
     # The verbs
 
@@ -85,64 +100,90 @@ class Solution(Mechanism):
     def parts(self) -> tuple[tuple[Any, slice], ...]:
         """For each attribute, as what the aggregator sees it, and where its counts are."""
         edges = pairwise(accumulate((each.cells for each in self.protocols), initial=0))
-        return tuple((self._seen(j), slice(low, high)) for j, (low, high) in enumerate(edges))
+        return tuple(
+            (self._seen_by_aggregator(j), slice(low, high)) for j, (low, high) in enumerate(edges)
+        )
 
     def randomize(self, table: ArrayLike, rng: Rng = None) -> Any:
-        """Return a report for each record: ``table`` has a row a user and a column an attribute; a single row gives one report.
+        """Return a report for each record: ``table`` has a row a user and a column an attribute.
 
-        ``rng=None`` uses the operating system's randomness, as real collection must. An int, ``SeedSequence`` or ``Generator``
-        makes the reports reproducible; the same int gives the same noise at every call, so for several batches pass a ``Stream``.
+        A single row gives one report.
+
+        ``rng=None`` uses the operating system's randomness, as real collection must. An int,
+        ``SeedSequence`` or ``Generator`` makes the reports reproducible; the same int gives the
+        same noise at every call, so for several batches pass a ``Stream``.
         """
         records, single = self._inputs("table", table)
         reports = self._reports(records, rng)
         return reports[0] if single else reports
 
     def estimate(self, reports: Any) -> Estimates:
-        """Return the unbiased frequencies of each attribute with their errors, from a tally or from reports."""
-        return Estimates.of(self._counted(reports))
+        """Return the unbiased frequencies of each attribute with their errors, from a tally or from
+        reports.
+        """
+        return Estimates.of(self._as_tally(reports))
 
     def simulate(self, data: Any, rng: Rng = None) -> Tally:
-        """Draw a tally given a table of records, or given d histograms; no report is kept in memory.
+        """Draw a tally given a table of records, or given d histograms.
 
-        Each attribute's tally has its exact law. Attributes are drawn independently of each other given the truth: how the errors of two
-        attributes go together is not reproduced.
+        No report is kept in memory.
+
+        Each attribute's tally has its exact law. Attributes are drawn independently of each other
+        given the truth: how the errors of two attributes go together is not reproduced.
         """
-        return self._simulated(self._histograms(data), rng)
+        return self._simulate_tally(self._histograms(data), rng)
 
-    def _simulated(self, held: list[Counts], rng: Rng) -> Tally:
+    def _simulate_tally(self, held: list[Counts], rng: Rng) -> Tally:
         """Draw a tally given how many users hold each value of each attribute."""
         n = int(held[0].sum())
-        counts, answers = self._simulate(held, n, rng if isinstance(rng, np.random.Generator) else as_stream(rng))
+        counts, answers = self._simulate(
+            held, n, rng if isinstance(rng, np.random.Generator) else as_stream(rng)
+        )
         return Tally(self, np.concatenate(counts), answers, n)
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> NDArray[np.float64]:
-        """Return, for each attribute, the variance of an estimated frequency whose true value among the n users is f.
+        """Return, for each attribute, the variance of an estimated frequency whose true value among
+        the n users is f.
 
         The first axis is the attributes; n and f may be arrays.
         """
-        users, share = _check.users_and_share(n, f)
+        users, share = validate.users_and_share(n, f)
         return np.array([self._variance(j, users, share) for j in range(self.d)])
 
     def law(self, record: Any) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this record, as on the wire, with its exact probability."""
-        values, single = _check.table("record", record, self.ks)
+        """Return every possible report of a user with this record, as on the wire, with its exact
+        probability.
+        """
+        values, single = validate.table("record", record, self.ks)
         if not single:
-            raise ValueError(f"record must be one value an attribute, d={self.d} of them, not {_check.shown(record)}")
+            raise ValueError(
+                f"record must be one value an attribute, d={self.d} of them, not"
+                f" {validate.quote(record)}"
+            )
         return self._law(values[0].tolist())
 
     # What the verbs share
 
     def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
-        return _check.table(name, given, self.ks)
+        return validate.table(name, given, self.ks)
 
     def _set(self, protocols: Sequence[Protocol]) -> None:
         """Set the fields, checked; what cannot be realised is refused here."""
-        if not isinstance(protocols, list | tuple) or not protocols or not all(isinstance(each, Protocol) for each in protocols):
-            raise TypeError(f"protocols must be a list of protocols, one an attribute, not {_check.shown(protocols)}")
-        _check.record_size("protocols", len(protocols))
+        if (
+            not isinstance(protocols, list | tuple)
+            or not protocols
+            or not all(isinstance(each, Protocol) for each in protocols)
+        ):
+            raise TypeError(
+                "protocols must be a list of protocols, one an attribute, not"
+                f" {validate.quote(protocols)}"
+            )
+        validate.record_size("protocols", len(protocols))
         object.__setattr__(self, "protocols", tuple(protocols))
         if (size := max(stop for _, stop in self._slots)) > LARGEST_REPORT:
-            raise ValueError(f"protocols must make a report of at most {LARGEST_REPORT} bytes, not {size}")
+            raise ValueError(
+                f"protocols must make a report of at most {LARGEST_REPORT} bytes, not {size}"
+            )
         _ = self.privacy
 
     @staticmethod
@@ -150,16 +191,26 @@ class Solution(Mechanism):
         """Return the budgets, checked, given in order or by name."""
         named = [name for name in BUDGETS if name in options]
         if given and named:
-            raise TypeError(f"budgets must be given in order or by name, not both: {_check.shown(given)} and {', '.join(named)}")
+            raise TypeError(
+                f"budgets must be given in order or by name, not both: {validate.quote(given)} and"
+                f" {', '.join(named)}"
+            )
         names = named or (["epsilon"] if len(given) == 1 else ["eps_perm", "eps_1"])
         budgets = given or tuple(options.pop(name) for name in named)
-        if names not in (["epsilon"], ["eps_perm"], ["eps_perm", "eps_1"]) or len(names) != len(budgets):
-            found = ", ".join(named) or _check.shown(budgets)
+        if names not in (["epsilon"], ["eps_perm"], ["eps_perm", "eps_1"]) or len(names) != len(
+            budgets
+        ):
+            found = ", ".join(named) or validate.quote(budgets)
             others = f" (other options: {', '.join(options)})" if options else ""
-            raise TypeError(f"a solution needs one budget (epsilon, or eps_perm) or two (eps_perm, eps_1), not {found}{others}")
-        return {name: _check.budget(name, each) for name, each in zip(names, budgets, strict=True)}
+            raise TypeError(
+                "a solution needs one budget (epsilon, or eps_perm) or two (eps_perm, eps_1), not"
+                f" {found}{others}"
+            )
+        return {
+            name: validate.budget(name, each) for name, each in zip(names, budgets, strict=True)
+        }
 
-    def _seen(self, j: int) -> Any:
+    def _seen_by_aggregator(self, j: int) -> Any:
         """Return what the reports about attribute j follow."""
         return self.protocols[j]
 
@@ -173,41 +224,68 @@ class Solution(Mechanism):
 
     @cached_property
     def permanent(self) -> "Solution | None":
-        """The solution over what lasts of each attribute, one report of which holds all that is ever told."""
+        """The solution over what lasts of each attribute, one report of which holds all that is
+        ever told.
+        """
         lasting: list[Any] = [each.permanent for each in self.protocols]
         if None in lasting:
             return None
         return self if lasting == list(self.protocols) else type(self).of(lasting)
 
-    def _privacy(self, loss: Fraction | float, attribute: Fraction | float | None = None) -> Privacy:
+    def _privacy(
+        self, loss: Fraction | float, attribute: Fraction | float | None = None
+    ) -> Privacy:
         """Return what is promised, given the loss of one report, and for one attribute."""
         one = Privacy.of(loss, attribute)
         if self.permanent is None:
             return one
-        return Privacy.of(loss, attribute, one if self.permanent is self else self.permanent.privacy)
+        return Privacy.of(
+            loss, attribute, one if self.permanent is self else self.permanent.privacy
+        )
 
-    def _column(self, rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY) -> NDArray[Any]:
-        """Return attribute j's reports from the bytes of the reports of the users listed, or of all."""
+    def _column(
+        self, rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY
+    ) -> NDArray[Any]:
+        """Return attribute j's reports from the bytes of the reports of the users listed, or of
+        all.
+        """
         from ..kernels import records
 
         start, stop = self._slots[j]
         fields = np.empty((len(users) or len(rows), stop - start), np.uint8)
-        records.take(readonly(rows), readonly(users), start, fields)
-        return readonly(np.ndarray(len(fields), self.protocols[j].report_dtype, fields))
+        records.take(as_readonly(rows), as_readonly(users), start, fields)
+        return as_readonly(np.ndarray(len(fields), self.protocols[j].report_dtype, fields))
 
-    def _put(self, reports: NDArray[Any], rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY) -> None:
-        """Write attribute j's reports into the bytes of the reports of the users listed, or of all."""
+    def _put(
+        self,
+        reports: NDArray[Any],
+        rows: NDArray[np.uint8],
+        j: int,
+        users: NDArray[np.int64] = EVERYBODY,
+    ) -> None:
+        """Write attribute j's reports into the bytes of the reports of the users listed, or of
+        all.
+        """
         from ..kernels import records
 
         start, stop = self._slots[j]
-        records.put(as_bytes(reports, stop - start), readonly(users), start, rows)
+        records.put(as_bytes(reports, stop - start), as_readonly(users), start, rows)
 
-    def _write(self, values: NDArray[Any], source: Source, rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY) -> None:
-        """Randomize values of attribute j, a few at a time, into the bytes of the reports of the users listed, or of all."""
+    def _write(
+        self,
+        values: NDArray[Any],
+        source: Source,
+        rows: NDArray[np.uint8],
+        j: int,
+        users: NDArray[np.int64] = EVERYBODY,
+    ) -> None:
+        """Randomize values of attribute j, a few at a time, into the bytes of the reports of the
+        users listed, or of all.
+        """
         start, stop = self._slots[j]
         protocol, step = self.protocols[j], max(1, 2**24 // (stop - start))
         for low in range(0, len(values), step):
-            part = readonly(np.ascontiguousarray(values[low : low + step]))
+            part = as_readonly(np.ascontiguousarray(values[low : low + step]))
             reports = np.empty(len(part), protocol.report_dtype)
             protocol._randomize(part, source.skip(low), reports)
             if len(users):
@@ -218,49 +296,73 @@ class Solution(Mechanism):
     def _histograms(self, data: Any) -> list[Counts]:
         """Return how many users hold each value of each attribute."""
         if self._look_like_histograms(data):
-            held = [_check.histogram(f"data[{j}]", each, k) for j, (each, k) in enumerate(zip(data, self.ks, strict=True))]
+            held = [
+                validate.histogram(f"data[{j}]", each, k)
+                for j, (each, k) in enumerate(zip(data, self.ks, strict=True))
+            ]
             totals = [int(each.sum()) for each in held]
             if len(set(totals)) > 1:
-                raise ValueError(f"data must have the same number of users in every histogram, not {totals}")
+                raise ValueError(
+                    f"data must have the same number of users in every histogram, not {totals}"
+                )
             return held
-        records, _ = _check.table("data", data, self.ks)
+        records, _ = validate.table("data", data, self.ks)
         return [np.bincount(records[:, j], minlength=k) for j, k in enumerate(self.ks)]
 
     def _look_like_histograms(self, data: Any) -> bool:
         """Tell histograms from a table; refuse what could be either."""
-        listed = isinstance(data, list | tuple | np.ndarray) and _check.shape(data) != () and len(data) == self.d
-        if not listed or [_check.shape(each) for each in data] != [(k,) for k in self.ks]:
+        listed = (
+            isinstance(data, list | tuple | np.ndarray)
+            and validate.shape_of(data) != ()
+            and len(data) == self.d
+        )
+        if not listed or [validate.shape_of(each) for each in data] != [(k,) for k in self.ks]:
             return False
         if any(k != self.d for k in self.ks):
             return True
         if isinstance(data, np.ndarray):
             return False
         try:
-            _check.table("data", data, self.ks)
+            validate.table("data", data, self.ks)
         except (ValueError, TypeError):
             return True
-        raise ValueError(f"data could be d={self.d} records or {self.d} histograms: pass records as np.array(…): {_check.shown(data)}")
+        raise ValueError(
+            f"data could be d={self.d} records or {self.d} histograms: pass records as np.array(…):"
+            f" {validate.quote(data)}"
+        )
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
         entries = self.parts[-1][1].stop
         if counts.shape != (entries,):
-            raise ValueError(f"counts must have shape ({entries},), one entry a value of each attribute, not {counts.shape}")
-        for j, (protocol, answered) in enumerate(zip(self.protocols, self._answered(n, users), strict=True)):
+            raise ValueError(
+                f"counts must have shape ({entries},), one entry a value of each attribute, not"
+                f" {counts.shape}"
+            )
+        for j, (protocol, answered) in enumerate(
+            zip(self.protocols, self._split_answers(n, users), strict=True)
+        ):
             try:
                 protocol._check_counts(counts[self.parts[j][1]], answered, users)
             except ValueError as error:
                 raise ValueError(f"attribute {j}: {error}") from None
 
-    def _answered(self, n: Counts, users: int) -> list[Counts]:
-        """Return how many reports speak of each attribute: a number, or an entry a value where not all speak of all."""
-        each = self._by_part(n)
-        if any(protocol._reporters(one) != users for protocol, one in zip(self.protocols, each, strict=True)):
+    def _split_answers(self, n: Counts, users: int) -> list[Counts]:
+        """Return how many reports speak of each attribute.
+
+        A number, or an entry a value where not all speak of all.
+        """
+        each = self._split_by_part(n)
+        if any(
+            protocol._reporters(one) != users
+            for protocol, one in zip(self.protocols, each, strict=True)
+        ):
             raise ValueError(
-                f"n must be the number of users, {users}, because every report speaks of every attribute, not {_check.shown(n)}"
+                f"n must be the number of users, {users}, because every report speaks of every"
+                f" attribute, not {validate.quote(n)}"
             )
         return each
 
-    def _by_part(self, n: Counts) -> list[Counts]:
+    def _split_by_part(self, n: Counts) -> list[Counts]:
         """Return n for each attribute, as its protocol has it."""
         found = []
         for protocol, (_, part) in zip(self.protocols, self.parts, strict=True):
@@ -268,19 +370,31 @@ class Solution(Mechanism):
             if one.ndim and protocol.answering[0] == 1:
                 if (one != one[0]).any():
                     raise ValueError(
-                        f"n must say the same for all values of an attribute that is reported as a whole, not {_check.shown(n)}"
+                        "n must say the same for all values of an attribute that is reported as a"
+                        f" whole, not {validate.quote(n)}"
                     )
                 one = one[0]
             found.append(np.asarray(one))
         return found
 
-    def _joined(self, answers: Sequence[Any]) -> Counts:
-        """Return how many reports speak of each value of each attribute, given that for each attribute."""
-        return np.concatenate([np.broadcast_to(n, each.cells) for n, each in zip(answers, self.protocols, strict=True)]).astype(np.int64)
+    def _join_answers(self, answers: Sequence[Any]) -> Counts:
+        """Return how many reports speak of each value of each attribute, given that for each
+        attribute.
+        """
+        return np.concatenate(
+            [
+                np.broadcast_to(n, each.cells)
+                for n, each in zip(answers, self.protocols, strict=True)
+            ]
+        ).astype(np.int64)
 
     def _fields(self) -> dict[str, Any]:
         own = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {"protocol": type(self).__name__, **own, "protocols": [each._fields() for each in self.protocols]}
+        return {
+            "protocol": type(self).__name__,
+            **own,
+            "protocols": [each._fields() for each in self.protocols],
+        }
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).of, tuple(getattr(self, each.name) for each in fields(self))
@@ -290,14 +404,17 @@ class Solution(Mechanism):
         return f"{type(self).__name__}.of({list(self.protocols)!r}{''.join(options)})"
 
 
-def losses(protocols: Sequence[Protocol]) -> tuple[list[Fraction], list[Fraction] | None]:
+def losses_of(protocols: Sequence[Protocol]) -> tuple[list[Fraction], list[Fraction] | None]:
     """Return the losses of protocols, and their ratios if all are fractions."""
     ratios = [each.privacy.ratio for each in protocols]
-    losses = [Fraction(p.privacy.report) if ratio is None else exact.ln(ratio) for p, ratio in zip(protocols, ratios, strict=True)]
+    losses = [
+        Fraction(p.privacy.report) if ratio is None else exact.ln(ratio)
+        for p, ratio in zip(protocols, ratios, strict=True)
+    ]
     return losses, [ratio for ratio in ratios if ratio is not None] if None not in ratios else None
 
 
-def every(laws: list[dict[bytes, Fraction]]) -> Any:
+def combine_laws(laws: list[dict[bytes, Fraction]]) -> Any:
     """Go through all combinations of reports with the probabilities of each."""
     size = prod(map(len, laws))
     if size > LARGEST_LAW:
@@ -305,7 +422,7 @@ def every(laws: list[dict[bytes, Fraction]]) -> Any:
     return zip(product(*laws), product(*(law.values() for law in laws)), strict=True)
 
 
-def sampled(held: list[Counts], shares: list[float], n: int, rng: Rng) -> list[Counts]:
+def sample_histograms(held: list[Counts], shares: list[float], n: int, rng: Rng) -> list[Counts]:
     """Draw, for each attribute, the histogram of the users who sample it."""
     generator = as_generator(rng)
     found = [np.zeros_like(counts) for counts in held]

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any, TypeAlias
 
-from .. import _check
-from ..channel import Channel
-from ..protocol import Protocol, made
+from ..core import validate
+from ..core.channel import Channel
+from ..protocol import Protocol, build_protocol
 
 Factory: TypeAlias = Callable[..., Any]
 
@@ -18,7 +18,7 @@ def _takes_channel(factory: Factory) -> bool:
         return False
 
 
-def resolved(
+def resolve_factories(
     factory: Any,
     ks: tuple[int, ...],
     budgets: dict[str, float],
@@ -31,23 +31,34 @@ def resolved(
     factories = list(factory) if isinstance(factory, list | tuple) else [factory] * d
     if len(factories) != d:
         raise ValueError(
-            f"factory must be one for all or one for each of the d={d} attributes, not {len(factories)}: {_check.shown(factory)}"
+            f"factory must be one for all or one for each of the d={d} attributes, not"
+            f" {len(factories)}: {validate.quote(factory)}"
         )
     protocols: list[Protocol] = []
     known: dict[Any, Any] = {}  # a class gives equal protocols for equal domains: derive them once
     for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
         if not callable(make):
-            raise TypeError(f"factory must be a protocol class or another callable, not {_check.shown(make)}")
+            raise TypeError(
+                f"factory must be a protocol class or another callable, not {validate.quote(make)}"
+            )
         reusable = isinstance(make, type) and not options
-        own = {name: each[j] if isinstance(each, list) and len(each) == d else each for name, each in options.items()}
+        own = {
+            name: each[j] if isinstance(each, list) and len(each) == d else each
+            for name, each in options.items()
+        }
         if channel is not None and _takes_channel(make):
             own["channel"] = channel
         try:
-            protocol = (reusable and known.get((make, k))) or made(make, k, [*budgets.values()], [*budgets] if named else (), **own)
+            protocol = (reusable and known.get((make, k))) or build_protocol(
+                make, k, [*budgets.values()], [*budgets] if named else (), **own
+            )
         except (ValueError, TypeError) as error:
             raise type(error)(f"factory for attribute {j} of k={k}: {error}") from None
         if not isinstance(protocol, Protocol) or protocol.k != k:
-            raise TypeError(f"factory must give a protocol of k={k} for attribute {j}, not {_check.shown(protocol)}")
+            raise TypeError(
+                f"factory must give a protocol of k={k} for attribute {j}, not"
+                f" {validate.quote(protocol)}"
+            )
         protocols.append(protocol)
         if reusable:
             known[make, k] = protocol

@@ -6,26 +6,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..mechanism import readonly
+from ..mechanism import as_readonly
 
 EVERYBODY: NDArray[np.int64] = np.empty(0, np.int64)
 
 
-def grouped(which: NDArray[Any], groups: int) -> list[NDArray[np.int64]]:
-    """Return the indexes of each group, in ascending order; numbers beyond the last group are taken for the last."""
+def group_users(which: NDArray[Any], groups: int) -> list[NDArray[np.int64]]:
+    """Return the indexes of each group, in ascending order.
+
+    Numbers beyond the last group are taken for the last.
+    """
     from ..kernels import records
 
     order, edges = np.empty(len(which), np.int64), np.empty(groups + 1, np.int64)
-    records.group(readonly(which), order, edges)
+    records.group(as_readonly(which), order, edges)
     return [order[low:high] for low, high in pairwise(edges.tolist())]
 
 
-def picked(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
+def take_users(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the values of the users listed; without the GIL, unlike indexing."""
     from ..kernels import records
 
     out = np.empty(len(users), np.int64)
-    records.pick(readonly(values), readonly(users), out)
+    records.pick(as_readonly(values), as_readonly(users), out)
     return out
 
 

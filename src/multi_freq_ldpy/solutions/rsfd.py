@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _check, exact
-from ..channel import Channel
-from ..fakes import NOBODY, Fake
-from ..privacy import Privacy
+from ..core import exact, validate
+from ..core.channel import Channel
+from ..core.fakes import NOBODY, Fake
+from ..core.privacy import Privacy
+from ..core.randomness import Rng, Source, as_generator
 from ..protocol import OneShot, Protocol
-from ..randomness import Rng, Source, as_generator
-from .base import Counts, every, sampled
-from .factories import Factory, resolved
+from .base import Counts, combine_laws, sample_histograms
+from .factories import Factory, resolve_factories
 from .side_by_side import SideBySide
 
 
-def _hidden(protocol: Any, share: Fraction, fake: Fake) -> Channel:
-    """Return the channel of a protocol that reports with probability ``share`` and sends a fake otherwise."""
+def _require_fake(protocol: Any, share: Fraction, fake: Fake) -> Channel:
+    """Return the channel of a protocol that reports with probability ``share`` and sends a fake
+    otherwise.
+    """
     channel: Channel = protocol.moments
     return channel.mixed(share, fake.mean, fake.pair)
 
@@ -45,7 +47,7 @@ class Attribute:
     def moments(self) -> Channel:
         """The channel in exact fractions."""
         solution, j = self.solution, self.index
-        return _hidden(solution.protocols[j], solution.shares[j], solution.fakes[j])
+        return _require_fake(solution.protocols[j], solution.shares[j], solution.fakes[j])
 
     @cached_property
     def channel(self) -> Channel:
@@ -70,20 +72,24 @@ class Attribute:
 
 @dataclass(frozen=True, init=False, repr=False)
 class RSFD(SideBySide):
-    """Random sampling plus fake data (RS+FD): one attribute is reported at an amplified budget, a fake report goes with each other one.
+    """Random sampling plus fake data (RS+FD).
 
-    The sampled attribute is reported at ε' = ln(d·(e^ε − 1) + 1), and which one it was is not said. For two records that
-    differ in *one attribute* that costs ε if domains are equal or fakes are randomized zero vectors, and ``privacy.report_attribute`` says
-    how much otherwise; for *any two records* it costs ε', which is ``privacy.report``. ``amplify=False`` reports at ε itself, which
+    One attribute is reported at an amplified budget, a fake report goes with each other one.
+
+    The sampled attribute is reported at ε' = ln(d·(e^ε − 1) + 1), and which one it was is not said.
+    For two records that differ in *one attribute* that costs ε if domains are equal or fakes are
+    randomized zero vectors, and ``privacy.report_attribute`` says how much otherwise; for *any two
+    records* it costs ε', which is ``privacy.report``. ``amplify=False`` reports at ε itself, which
     is then the cost for any two records; ``SMP`` has less error at that.
 
-    ``fake`` is for unary encodings: "zero", the randomized zero vector, or "random", the report of a random value. Other protocols have one
-    kind of fake, a uniform report. ``balance=True`` samples attributes with such probabilities that the cost for one attribute is ε also
-    for unequal domains; those that stand out more are sampled, and estimated, less. ``best`` chooses by the variance as it is here,
-    among fakes, with equal chances for all attributes.
+    ``fake`` is for unary encodings: "zero", the randomized zero vector, or "random", the report of
+    a random value. Other protocols have one kind of fake, a uniform report. ``balance=True``
+    samples attributes with such probabilities that the cost for one attribute is ε also for unequal
+    domains; those that stand out more are sampled, and estimated, less. ``best`` chooses by the
+    variance as it is here, among fakes, with equal chances for all attributes.
 
-    Arcolezi, Couchot, Al Bouna and Xiao, "Random sampling plus fake data: multidimensional frequency estimates with local differential
-    privacy", CIKM 2021.
+    Arcolezi, Couchot, Al Bouna and Xiao, "Random sampling plus fake data: multidimensional
+    frequency estimates with local differential privacy", CIKM 2021.
 
     >>> from multi_freq_ldpy import GRR
     >>> privacy = RSFD(GRR, [2, 6], epsilon=1.0).privacy
@@ -106,19 +112,29 @@ class RSFD(SideBySide):
         balance: bool = False,
         **options: Any,
     ) -> None:
-        sizes, kind = _check.domain_sizes("ks", ks), _check.choice("fake", fake, ("zero", "random"))
-        whole, more = self._budgets(budgets, options), _check.flag("amplify", amplify)
+        sizes, kind = (
+            validate.domain_sizes("ks", ks),
+            validate.choice("fake", fake, ("zero", "random")),
+        )
+        whole, more = self._budgets(budgets, options), validate.flag("amplify", amplify)
         share = Fraction(1, len(sizes))
 
         def channel(protocol: Any) -> Channel:
-            return _hidden(protocol, share, protocol._fake(kind)).rounded()
+            return _require_fake(protocol, share, protocol._fake(kind)).rounded()
 
-        each = {name: exact.amplified(epsilon, len(sizes)) if more else epsilon for name, epsilon in whole.items()}
-        self._set(resolved(factory, sizes, each, not budgets, options, channel), kind, balance)
+        each = {
+            name: exact.amplify(epsilon, len(sizes)) if more else epsilon
+            for name, epsilon in whole.items()
+        }
+        self._set(
+            resolve_factories(factory, sizes, each, not budgets, options, channel), kind, balance
+        )
 
-    def _set(self, protocols: Sequence[Protocol], fake: str = "zero", balance: bool = False) -> None:
-        object.__setattr__(self, "fake", _check.choice("fake", fake, ("zero", "random")))
-        object.__setattr__(self, "balance", _check.flag("balance", balance))
+    def _set(
+        self, protocols: Sequence[Protocol], fake: str = "zero", balance: bool = False
+    ) -> None:
+        object.__setattr__(self, "fake", validate.choice("fake", fake, ("zero", "random")))
+        object.__setattr__(self, "balance", validate.flag("balance", balance))
         super()._set(protocols)
 
     @cached_property
@@ -128,79 +144,119 @@ class RSFD(SideBySide):
 
     @cached_property
     def weights(self) -> tuple[int, ...] | None:
-        """The probabilities with which attributes are sampled, times 2⁶⁴, or None where they are equal."""
+        """The probabilities with which attributes are sampled, times 2⁶⁴, or None where they are
+        equal.
+        """
         if not self.balance or self.d == 1:
             return None
         if any(fake.lows[0] != fake.lows[1] for fake in self.fakes):
-            raise ValueError("balance=True needs fakes that are equally likely whatever they support: use fake='zero'")
+            raise ValueError(
+                "balance=True needs fakes that are equally likely whatever they support: use"
+                " fake='zero'"
+            )
         scale = lcm(*(fake.lows[0].numerator for fake in self.fakes))
-        inverse = [scale // fake.lows[0].numerator * fake.lows[0].denominator for fake in self.fakes]
+        inverse = [
+            scale // fake.lows[0].numerator * fake.lows[0].denominator for fake in self.fakes
+        ]
         total = sum(inverse)
         edges = [_nearest(exact.WORD * part, total) for part in accumulate(inverse, initial=0)]
         if 0 in (weights := tuple(high - low for low, high in pairwise(edges))):
-            raise ValueError(f"balance=True would sample attribute {weights.index(0)} with a probability below 2**-64")
+            raise ValueError(
+                f"balance=True would sample attribute {weights.index(0)} with a probability below"
+                " 2**-64"
+            )
         return weights
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
         """The probability that an attribute is sampled, for each."""
-        return tuple(Fraction(w, exact.WORD) for w in self.weights) if self.weights else (Fraction(1, self.d),) * self.d
+        return (
+            tuple(Fraction(w, exact.WORD) for w in self.weights)
+            if self.weights
+            else (Fraction(1, self.d),) * self.d
+        )
 
     @cached_property
     def privacy(self) -> Privacy:
-        """What is promised, exactly: ``report`` is ε', the loss of the sampled attribute (see the class)."""
+        """What is promised, exactly.
+
+        ``report`` is ε', the loss of the sampled attribute (see the class).
+        """
         pieces = []
         for each, share, fake in zip(self.protocols, self.shares, self.fakes, strict=True):
             assert isinstance(each, OneShot)
             pieces.append((each.ratio, share * fake.lows[0], share * fake.lows[1]))
-        # All attributes tell the records apart: a mean of their ratios, with the weights that make it largest
+        # All attributes tell the records apart: a mean of their ratios, with the weights that make
+        # it largest
         whole = Fraction(0)
         while True:
             lows = [largest if ratio > whole else smallest for ratio, smallest, largest in pieces]
-            better = sum((piece[0] * low for piece, low in zip(pieces, lows, strict=True)), Fraction(0)) / sum(lows)
+            better = sum(
+                (piece[0] * low for piece, low in zip(pieces, lows, strict=True)), Fraction(0)
+            ) / sum(lows)
             if better <= whole:
                 break
             whole = better
-        # One attribute does, as well as it can, while the others look as little like real reports as they can
+        # One attribute does, as well as it can, while the others look as little like real reports
+        # as they can
         above, below = sum((smallest for _, smallest, _ in pieces), Fraction(0)).as_integer_ratio()
-        excess = set()  # (ratio − 1)·largest/(largest + rest − smallest), not reduced: that takes long where there are many
+        # (ratio − 1)·largest/(largest + rest − smallest), not reduced: that takes long where there
+        # are many
+        excess = set()
         for ratio, smallest, largest in pieces:
-            (a, b), (c, d) = ((ratio - 1) * largest).as_integer_ratio(), (largest - smallest).as_integer_ratio()
+            (a, b), (c, d) = (
+                ((ratio - 1) * largest).as_integer_ratio(),
+                (largest - smallest).as_integer_ratio(),
+            )
             excess.add((a * d * below, b * (d * above + c * below)))
-        most = max(a / b for a, b in excess)  # a quotient of integers is rounded once, so the largest is among those that round to this
+        most = max(
+            a / b
+            for a, b in excess
+            # A quotient of integers is rounded once, so the largest is among those that round to
+            # this
+        )
         return Privacy.of(whole, 1 + max(Fraction(a, b) for a, b in excess if a / b == most))
 
-    def _seen(self, j: int) -> Attribute:
+    def _seen_by_aggregator(self, j: int) -> Attribute:
         return Attribute(self, j)
 
-    def _sampled(self, source: Source, n: int) -> NDArray[np.int64]:
+    def _sample_attributes(self, source: Source, n: int) -> NDArray[np.int64]:
         """Return which attribute each of n users samples."""
         choice = source.part(b"attribute")
         if self.weights is None:
             return choice.below(n, self.d)
-        last = np.cumsum(np.array(self.weights, np.uint64)) - np.uint64(1)  # the last word of each attribute
+        # The last word of each attribute
+        last = np.cumsum(np.array(self.weights, np.uint64)) - np.uint64(1)
         return np.searchsorted(last, choice.words(n, 1)[:, 0])
 
     def _columns(self, records: NDArray[np.int64], source: Source) -> Iterable[NDArray[np.int64]]:
-        sampled, columns = self._sampled(source, len(records)), []
+        sampled, columns = self._sample_attributes(source, len(records)), []
         for j, (fake, k) in enumerate(zip(self.fakes, self.ks, strict=True)):
-            pretended = source.part(b"fake %d" % j).below(len(records), k) if fake.uniform else NOBODY
+            pretended = (
+                source.part(b"fake %d" % j).below(len(records), k) if fake.uniform else NOBODY
+            )
             columns.append(np.where(sampled == j, records[:, j], pretended))
         return columns
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         real = [each.law(value) for each, value in zip(self.protocols, record, strict=True)]
-        every(real)  # refuses what is too large to list
+        combine_laws(real)  # refuses what is too large to list
         fakes = [fake.law() for fake in self.fakes]
-        odds = [[share * law[y] / fake[y] for y in fake] for law, fake, share in zip(real, fakes, self.shares, strict=True)]
+        odds = [
+            [share * law[y] / fake[y] for y in fake]
+            for law, fake, share in zip(real, fakes, self.shares, strict=True)
+        ]
         likelier = map(sum, product(*odds))
-        return {b"".join(y): prod(chances) * more for (y, chances), more in zip(every(fakes), likelier, strict=True)}
+        return {
+            b"".join(y): prod(chances) * more
+            for (y, chances), more in zip(combine_laws(fakes), likelier, strict=True)
+        }
 
     def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]:
-        real, counts = sampled(held, [float(share) for share in self.shares], n, rng), []
+        real, counts = sample_histograms(held, [float(share) for share in self.shares], n, rng), []
         for each, fake, part in zip(self.protocols, self.fakes, real, strict=True):
             faked = n - int(part.sum())
             if fake.uniform:
                 part = part + as_generator(rng).multinomial(faked, np.full(each.k, 1 / each.k))
-            counts.append(each._simulated(part, rng, 0 if fake.uniform else faked)[0])
+            counts.append(each._simulate_tally(part, rng, 0 if fake.uniform else faked)[0])
         return counts, n

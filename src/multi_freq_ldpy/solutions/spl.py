@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import exact
-from ..privacy import Privacy
-from ..randomness import Rng, Source, Stream
-from .base import Counts, every, losses
+from ..core import exact
+from ..core.privacy import Privacy
+from ..core.randomness import Rng, Source, Stream
+from .base import Counts, combine_laws, losses_of
 from .rows import as_bytes
 from .side_by_side import SideBySide
 
@@ -20,8 +20,8 @@ from .side_by_side import SideBySide
 class SPL(SideBySide):
     """Splitting: every attribute is reported, each with the d-th part of the budget.
 
-    Any two records are told apart by at most ε, two that differ in one attribute by ε/d. Its error grows much faster with d than that of
-    ``SMP``.
+    Any two records are told apart by at most ε, two that differ in one attribute by ε/d. Its error
+    grows much faster with d than that of ``SMP``.
 
     >>> from multi_freq_ldpy import OUE
     >>> solution = SPL(OUE, [4, 7, 2], epsilon=3.0)
@@ -38,29 +38,51 @@ class SPL(SideBySide):
     @cached_property
     def privacy(self) -> Privacy:
         """The losses of the attributes add up."""
-        loss, attribute = losses(self.protocols)
+        loss, attribute = losses_of(self.protocols)
         if attribute is None:
             return self._privacy(float(sum(loss)), float(max(loss)))
         return self._privacy(prod(attribute), max(attribute))
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         laws = [each.law(value) for each, value in zip(self.protocols, record, strict=True)]
-        return {b"".join(report): prod(chances) for report, chances in every(laws)}
+        return {b"".join(report): prod(chances) for report, chances in combine_laws(laws)}
 
     def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]:
-        counts, answers = zip(*(each._simulated(part, rng) for each, part in zip(self.protocols, held, strict=True)), strict=True)
-        return list(counts), n if all(share == 1 for share in self.answering) else self._joined(answers)
+        counts, answers = zip(
+            *(
+                each._simulate_tally(part, rng)
+                for each, part in zip(self.protocols, held, strict=True)
+            ),
+            strict=True,
+        )
+        return list(counts), (
+            n if all(share == 1 for share in self.answering) else self._join_answers(answers)
+        )
 
-    def _again(
-        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, fresh: Sequence[Stream], out: NDArray[Any]
+    def _report_again(
+        self,
+        values: NDArray[np.int64],
+        users: NDArray[np.int64],
+        memory: Source,
+        fresh: Sequence[Stream],
+        out: NDArray[Any],
     ) -> None:
         for j, each in enumerate(self.protocols):
             reports = np.empty(len(values), each.report_dtype)
-            each._again(np.ascontiguousarray(values[:, j]), users, memory.part(b"%d" % j), fresh[j : j + 1], reports)
+            each._report_again(
+                np.ascontiguousarray(values[:, j]),
+                users,
+                memory.part(b"%d" % j),
+                fresh[j : j + 1],
+                reports,
+            )
             self._put(reports, as_bytes(out, self.report_bytes), j)
 
-    def _charged(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
-        each = (protocol._charged(values[:, j], memory.part(b"%d" % j)) for j, protocol in enumerate(self.protocols))
+    def _charges(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
+        each = (
+            protocol._charges(values[:, j], memory.part(b"%d" % j))
+            for j, protocol in enumerate(self.protocols)
+        )
         return [(j, charge) for j, ((_, charge),) in enumerate(each)]
 
     @property

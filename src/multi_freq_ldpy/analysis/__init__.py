@@ -1,0 +1,1 @@
+"""What mechanisms tell and withstand: exact worst cases, audits, data poisoning."""

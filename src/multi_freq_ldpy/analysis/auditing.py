@@ -1,0 +1,456 @@
+"""Measuring privacy: a lower bound of ε from reports as they are sent, whoever wrote what sends
+them.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import inf, isnan, log
+from typing import Any
+
+import numpy as np
+
+from .. import wire
+from ..core import validate
+from ..core.deprecation import accept_old_names
+from ..core.randomness import Rng, as_stream
+from ..longitudinal.client import Client
+from ..longitudinal.panel import Panel
+from ..mechanism import BATCH, Mechanism
+from ..protocol import Protocol
+from . import evidence, worst_case
+from .evidence import Scores
+
+LISTED = 2**16
+"""Pairs of a report and an input up to which events are chosen by the law."""
+
+
+@dataclass(frozen=True)
+class Audit:
+    """A lower bound of ε that was measured, and what it rests on.
+
+    ``event`` happened ``seen[0]`` times in ``of[0]`` samples of the first of ``inputs``, and
+    ``seen[1]`` times in ``of[1]`` of the second. With probability ``confidence`` or more, whatever
+    was audited has a loss of ``epsilon`` at least between the two. ``tests`` is how many events
+    were tested, for which the bound is corrected.
+    """
+
+    epsilon: float
+    confidence: float
+    inputs: tuple[Any, Any]
+    event: str
+    seen: tuple[int, int]
+    of: tuple[int, int]
+    tests: int
+
+    def __float__(self) -> float:
+        return self.epsilon
+
+    def __repr__(self) -> str:
+        often = " and ".join(
+            f"{s:,} of {n:,} times for {validate.quote(x)}"
+            for s, n, x in zip(self.seen, self.of, self.inputs, strict=True)
+        )
+        best = f", the best of {self.tests} tests" if self.tests > 1 else ""
+        return (
+            f"ε ≥ {self.epsilon:.4f} (confidence {100 * self.confidence:g} %): {self.event},"
+            f" {often}{best}"
+        )
+
+
+@accept_old_names(target="mechanism")
+def audit(
+    mechanism: Any,
+    n: int = 10**6,
+    confidence: float = 0.99,
+    *,
+    inputs: tuple[Any, Any] | None = None,
+    statistic: Callable[[Any], float] | None = None,
+    rounds: int = 1,
+    rng: Rng = None,
+) -> Audit:
+    """Return a lower bound of the privacy loss of a mechanism, from n reports, half of them about
+    each of two inputs.
+
+    A *protocol or solution* is audited by its reports as bytes on the wire. The event is that the
+    likelihood ratio of a report, from the exact law, is large; it is chosen before anything is
+    drawn. ``inputs`` are the two that the law says are told apart best, unless given. Where the law
+    is too large to list, they are the first and the last, and the statistic is how many attributes
+    the report supports for the first input less the second.
+
+    A *callable*, written by anyone, gets an input and returns bytes or a report of any kind,
+    independently of what it returned before; it is called about the two inputs in random order.
+    ``inputs`` must be given. A number ``statistic(report)`` is large when the report speaks for the
+    first input, or small; without it, what tells the two apart is learnt. In both cases the event
+    is chosen on one half of the sample and tested on the other.
+
+    With ``rounds`` above 1 a sample is a sequence of so many reports of one user about an unchanged
+    value: of a new user's memory for protocols and solutions, and for a callable ``mechanism()``
+    must return a new client, itself a callable. The attacks are averaging and taking the most
+    frequent report; bounds are about the whole sequence. For many users or rounds give a smaller n,
+    which counts users.
+
+    Bounds are Clopper–Pearson limits, corrected for the number of events tested. ``rng`` is for
+    protocols and solutions.
+
+    >>> from multi_freq_ldpy import GRR
+    >>> found = audit(GRR(10, epsilon=1.0), n=200_000, rng=1)
+    >>> 0.9 < found.epsilon <= 1.0
+    True
+    """
+    half = validate.Integer(20, 2**40)("n", n) // 2
+    risk = 1 - validate.probability("confidence", confidence, 0.5, 1 - 1e-12)
+    times = validate.Integer(1, 2**20)("rounds", rounds)
+    if isinstance(getattr(mechanism, "__self__", None), Client):
+        raise ValueError(
+            "mechanism must give independent reports, which one client does not: give rounds, and a"
+            " function that makes new clients"
+        )
+    if statistic is not None and not callable(statistic):
+        raise TypeError(f"statistic must be a callable, not {validate.quote(statistic)}")
+    if not isinstance(mechanism, Mechanism) and not callable(mechanism):
+        raise TypeError(
+            "mechanism must be a protocol, a solution or a callable, not"
+            f" {validate.quote(mechanism)}"
+        )
+    if inputs is not None and (not isinstance(inputs, list | tuple) or len(inputs) != 2):
+        raise ValueError(f"inputs must be a pair, not {validate.quote(inputs)}")
+    if isinstance(mechanism, Mechanism):
+        pair, listed = _choose_pair(mechanism, inputs)
+        if times == 1 and statistic is None and listed:
+            return _audit_by_law(mechanism, pair, half, risk, rng)
+        samples = _Samples(mechanism, pair, listed, half, times, rng)
+        scores, names = samples.score(statistic), ["the statistic"] if statistic else samples.names
+        learnt = 0
+    else:
+        if inputs is None:
+            raise ValueError(
+                "inputs must be given for a callable: the two that are to be told apart"
+            )
+        pair = inputs[0], inputs[1]
+        learnt = 0 if statistic else half // 4
+        scores, names = _score_callable(mechanism, pair, half, times, statistic, learnt)
+    return _test_scores(pair, scores, names, risk, learnt)
+
+
+def _choose_pair(mechanism: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bool]:
+    """Return the two inputs, checked, or those that are told apart best, or the first and the last;
+    and whether the law can be listed.
+    """
+    ks = worst_case.sizes_of(mechanism)
+    ends = (
+        (0, ks[0] - 1)
+        if isinstance(mechanism, Protocol)
+        else ((0,) * len(ks), tuple(k - 1 for k in ks))
+    )
+    given = ends if inputs is None else (inputs[0], inputs[1])
+    for each in given:
+        if not mechanism._inputs("inputs", each)[1]:
+            raise ValueError(
+                f"inputs must be a pair of single inputs, not {validate.quote(inputs)}"
+            )
+    try:
+        worst = worst_case.find_losses(mechanism, LISTED)[0].inputs
+    except worst_case.Unlisted:
+        return given, False
+    return worst if inputs is None and worst is not None else given, True
+
+
+def _audit_by_law(
+    mechanism: Mechanism, pair: tuple[Any, Any], half: int, risk: float, rng: Rng
+) -> Audit:
+    """Test the event that the likelihood ratio is large, chosen by the exact law."""
+    first, second = (mechanism.law(each) for each in pair)  # type: ignore[attr-defined]
+    best: tuple[float, Any, bool] = (-inf, None, False)
+    for swapped, likely, other in ((False, first, second), (True, second, first)):
+        ratios: dict[Any, list[Any]] = {}
+        for report, chance in likely.items():
+            ratio = chance / other[report] if other.get(report) else inf
+            sums = ratios.setdefault(ratio, [0, 0])
+            sums[0], sums[1] = sums[0] + chance, sums[1] + other.get(report, 0)
+        often = seldom = 0
+        for ratio in sorted(ratios, reverse=True):
+            often, seldom = often + ratios[ratio][0], seldom + ratios[ratio][1]
+            shown = float(evidence.expected_loss(float(often), float(seldom), half, risk / 2))
+            if shown > best[0]:
+                best = shown, ratio, swapped
+    _, cut, swapped = best
+    inputs = pair[::-1] if swapped else pair
+    likely, other = (second, first) if swapped else (first, second)
+    if cut is None:
+        return Audit(
+            0.0, 1 - risk, pair, "no event is likelier for one of them", (0, 0), (half, half), 1
+        )
+    event = {
+        report
+        for report, chance in likely.items()
+        if not other.get(report) or chance / other[report] >= cut
+    }
+    stream, size = as_stream(rng), mechanism.report_bytes
+    seen = []
+    for value in inputs:
+        hits = 0
+        for many in _batch_sizes(half):
+            data = wire.encode(mechanism, mechanism.randomize(np.array([value] * many), stream))  # type: ignore[attr-defined]
+            hits += sum(
+                often
+                for report, often in evidence.count_reports(data, size).items()
+                if report in event
+            )
+        seen.append(hits)
+    how = (
+        "the report is possible for one only"
+        if cut == inf
+        else f"the likelihood ratio is {float(cut):.6g} or more"
+    )
+    return _bound_loss((inputs[0], inputs[1]), how, (seen[0], seen[1]), (half, half), risk, 1)
+
+
+def _bound_loss(
+    inputs: tuple[Any, Any],
+    event: str,
+    seen: tuple[int, int],
+    of: tuple[int, int],
+    risk: float,
+    tests: int,
+) -> Audit:
+    """Return the bound that counts give: half of the risk for each of the two probabilities."""
+    each = risk / (2 * tests)
+    low, high = (
+        evidence.lower_limit(seen[0], of[0], each),
+        evidence.upper_limit(seen[1], of[1], each),
+    )
+    return Audit(
+        max(0.0, log(low / high)) if low > 0 else 0.0, 1 - risk, inputs, event, seen, of, tests
+    )
+
+
+def _batch_sizes(n: int) -> Iterator[int]:
+    return (min(BATCH, n - start) for start in range(0, n, BATCH))
+
+
+class _Samples:
+    """Sequences of reports of a protocol or solution about each of two inputs, as bytes, drawn a
+    batch at a time.
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        pair: tuple[Any, Any],
+        listed: bool,
+        half: int,
+        rounds: int,
+        rng: Rng,
+    ) -> None:
+        self.listed = listed
+        self.mechanism, self.pair, self.half, self.rounds, self.stream = (
+            mechanism,
+            pair,
+            half,
+            rounds,
+            as_stream(rng),
+        )
+        self.attacks: list[Any] = [self.supports] if rounds == 1 else [self.average, self.mode]
+        self.names = (
+            ["support of the first less the second"]
+            if rounds == 1
+            else ["averaging", "the most frequent report"]
+        )
+
+    def score(self, statistic: Callable[[Any], float] | None) -> list[tuple[Scores, Scores]]:
+        """Return a score a sample, for each input.
+
+        By the statistic, or by each of the attacks, on the same samples.
+        """
+
+        def by_statistic(data: bytes) -> Scores:
+            assert statistic is not None
+            return _apply_statistic(statistic, self._samples(data))
+
+        attacks = [by_statistic] if statistic else self.attacks
+        found: list[list[list[Scores]]] = [[[], []] for _ in attacks]
+        for at, value in enumerate(self.pair):
+            for many in self._sizes():
+                data = self._batch(value, many)
+                for scores, attack in zip(found, attacks, strict=True):
+                    scores[at].append(attack(data))
+        return [(np.concatenate(first), np.concatenate(second)) for first, second in found]
+
+    def _sizes(self) -> Iterator[int]:
+        step = max(
+            1,
+            min(
+                BATCH,
+                2**23
+                // (
+                    self.rounds * max(self.mechanism.report_bytes, self.mechanism.parts[-1][1].stop)
+                ),
+            ),
+        )
+        return (min(step, self.half - start) for start in range(0, self.half, step))
+
+    def _batch(self, value: Any, many: int) -> bytes:
+        values = np.array([value] * many)
+        if self.rounds == 1:
+            return wire.encode(self.mechanism, self.mechanism.randomize(values, self.stream))  # type: ignore[attr-defined]
+        panel = Panel(self.mechanism, many, self.stream)
+        each = [wire.encode(self.mechanism, panel.report(values)) for _ in range(self.rounds)]
+        size = self.mechanism.report_bytes
+        return np.stack(
+            [np.frombuffer(data, np.uint8).reshape(many, size) for data in each], axis=1
+        ).tobytes()
+
+    def _samples(self, data: bytes) -> Iterator[Any]:
+        """Yield each sample: a report as bytes, or a list of them."""
+        size = self.mechanism.report_bytes
+        for i in range(0, len(data), size * self.rounds):
+            sequence = [data[j : j + size] for j in range(i, i + size * self.rounds, size)]
+            yield sequence if self.rounds > 1 else sequence[0]
+
+    def supports(self, data: bytes) -> Scores:
+        """Score reports by how many attributes they support for the first input less the second."""
+        reports = wire.decode(self.mechanism, data)
+        columns = [
+            [
+                part.start + int(each.cell_of(np.array([v]))[0])
+                for each, (_, part), v in zip(
+                    worst_case.protocols_of(self.mechanism), self.mechanism.parts, x, strict=True
+                )
+            ]
+            for x in map(np.atleast_1d, self.pair)
+        ]
+        supported = self.mechanism.contributions(reports) > 0
+        return np.asarray(
+            supported[:, columns[0]].sum(axis=1) - supported[:, columns[1]].sum(axis=1), np.float64
+        )
+
+    def average(self, data: bytes) -> Scores:
+        """Score sequences by the average of that."""
+        return np.asarray(self.supports(data).reshape(-1, self.rounds).mean(axis=1))
+
+    def mode(self, data: bytes) -> Scores:
+        """Score sequences by the most frequent report.
+
+        Its likelihood ratio as a permanent answer, or what it supports.
+        """
+        often = [Counter(sequence).most_common(1)[0][0] for sequence in self._samples(data)]
+        if not self.listed:
+            return self.supports(b"".join(often))
+        return np.array([self._lasting.get(report, 0.0) for report in often])
+
+    @cached_property
+    def _lasting(self) -> dict[bytes, float]:
+        """The logarithm of the likelihood ratio of every permanent answer."""
+        lasting: Any = self.mechanism.permanent or self.mechanism
+        first, second = (lasting.law(each) for each in self.pair)
+        chances = {
+            report: (first.get(report, 0), second.get(report, 0)) for report in first | second
+        }
+        return {
+            report: log(a / b) if a and b else inf if a else -inf
+            for report, (a, b) in chances.items()
+        }
+
+
+def _apply_statistic(statistic: Callable[[Any], float], samples: Iterable[Any]) -> Scores:
+    """Return what a statistic says of samples, if it is a number each time."""
+    scores = []
+    for sample in samples:
+        score = float(statistic(sample))
+        if isnan(score):
+            raise ValueError(
+                f"statistic must be a number, not {score} for {validate.quote(sample)}"
+            )
+        scores.append(score)
+    return np.array(scores)
+
+
+def _score_callable(
+    mechanism: Callable[..., Any],
+    pair: tuple[Any, Any],
+    half: int,
+    rounds: int,
+    statistic: Callable[[Any], float] | None,
+    learnt: int,
+) -> tuple[list[tuple[Scores, Scores]], list[str]]:
+    """Return scores of what a callable sends about two inputs.
+
+    By the statistic, or by what is learnt from the first samples.
+    """
+
+    def sample(value: Any) -> Any:
+        if rounds == 1:
+            return mechanism(value)
+        client = mechanism()
+        return [client(value) for _ in range(rounds)]
+
+    samples: list[list[Any]] = [[], []]
+    # In any other order, a clock would look like a leak
+    for at in np.random.default_rng().permutation(np.repeat([0, 1], half)).tolist():
+        samples[at].append(sample(pair[at]))
+    if statistic is not None:
+        first, second = (_apply_statistic(statistic, part) for part in samples)
+        return [(first, second)], ["the statistic"]
+    sequences = samples if rounds > 1 else [[[each] for each in part] for part in samples]
+    modes = [
+        [Counter(map(evidence.as_bytes, each)).most_common(1)[0][0] for each in part]
+        for part in sequences
+    ]
+    rows = evidence.as_rows(
+        [[evidence.as_numbers(one) for one in each] for part in sequences for each in part]
+    )
+    means = rows[:half], rows[half:]
+    by_report = evidence.learn_reports(modes[0][:learnt], modes[1][:learnt])
+    by_number = evidence.learn_numbers(means[0][:learnt], means[1][:learnt])
+    names = (
+        ["the report", "the numbers in the report"]
+        if rounds == 1
+        else ["the most frequent report", "averaging"]
+    )
+    return [
+        (by_report(modes[0]), by_report(modes[1])),
+        (by_number(means[0]), by_number(means[1])),
+    ], names
+
+
+def _test_scores(
+    pair: tuple[Any, Any],
+    scores: list[tuple[Scores, Scores]],
+    names: list[str],
+    risk: float,
+    learnt: int,
+) -> Audit:
+    """Choose, for each kind of score, input and threshold on one half of the samples, and return
+    the best bound of the other half.
+
+    The first so many samples, from which scores were learnt, are not for choosing either.
+    """
+    tests, found = len(scores), []
+    for (first, second), name in zip(scores, names, strict=True):
+        train = len(first) // 2
+        choices = []
+        for swapped, sign in product((False, True), (1.0, -1.0)):
+            likely, other = (second, first) if swapped else (first, second)
+            cut, shown = evidence.choose_threshold(
+                sign * likely[learnt:train], sign * other[learnt:train], risk / (2 * tests)
+            )
+            choices.append((shown, swapped, sign, cut))
+        _, swapped, sign, cut = max(choices)
+        likely, other = (second, first) if swapped else (first, second)
+        seen = tuple(int((sign * each[train:] >= cut).sum()) for each in (likely, other))
+        of = len(likely) - train, len(other) - train
+        inputs = (pair[1], pair[0]) if swapped else pair
+        found.append(
+            _bound_loss(
+                inputs,
+                f"{name} scores {'at least' if sign > 0 else 'at most'} {sign * cut:.4g}",
+                (seen[0], seen[1]),
+                of,
+                risk,
+                tests,
+            )
+        )
+    return max(found, key=lambda each: each.epsilon)

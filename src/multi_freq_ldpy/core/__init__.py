@@ -1,0 +1,1 @@
+"""Foundations: channels, tallies, exact probabilities, randomness, validation."""

@@ -1,0 +1,107 @@
+"""Threads over ranges of users. Kernels are serial and release the GIL.
+
+Results never depend on how users are divided.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+GRAIN = 1 << 13
+"""Fewest users worth a thread of their own."""
+
+_wanted: ContextVar[int | None] = ContextVar("threads", default=None)
+_threads: "tuple[int, ThreadPoolExecutor] | None" = None
+_growing = threading.Lock()
+_within = threading.local()  # whether this thread is at work on a range already
+
+
+def count_threads() -> int:
+    """Return how many threads to use.
+
+    What ``using`` says, else ``MULTI_FREQ_LDPY_THREADS``, else the available processors.
+    """
+    inside = _wanted.get()
+    if inside is not None:
+        return inside
+    wanted = os.environ.get("MULTI_FREQ_LDPY_THREADS")
+    if wanted is None:
+        affinity = getattr(os, "sched_getaffinity", None)
+        return len(affinity(0)) if affinity else os.cpu_count() or 1
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ValueError(f"MULTI_FREQ_LDPY_THREADS must be a positive integer, not {wanted!r}")
+    return int(wanted)
+
+
+@contextmanager
+def use_threads(n: int) -> Iterator[None]:
+    """Use n threads for large batches within the block."""
+    token = _wanted.set(n)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def run_ranges(n: int, job: Callable[[int, int], object]) -> None:
+    """Call ``job(low, high)`` on ranges that cover ``range(n)``, side by side where n is large.
+
+    Within a job, one after the other.
+    """
+    parts = min(count_threads(), n // GRAIN)
+    if parts < 2 or getattr(_within, "job", False):
+        job(0, n)
+        return
+    own, *others = pairwise(n * i // parts for i in range(parts + 1))
+    waiting, mine = [], [own]
+    for each in others:
+        try:
+            waiting.append(_get_pool(parts - 1).submit(_run_marked, job, *each))
+        except RuntimeError:  # the interpreter is shutting down, and starts nothing any more
+            mine.append(each)
+    try:
+        for each in mine:
+            _run_marked(job, *each)
+    finally:
+        errors = [done.exception() for done in waiting]
+    for error in errors:
+        if error is not None:
+            raise error
+
+
+def _run_marked(job: Callable[[int, int], object], low: int, high: int) -> None:
+    _within.job = True
+    try:
+        job(low, high)
+    finally:
+        _within.job = False
+
+
+def _get_pool(size: int) -> "ThreadPoolExecutor":
+    """Return the threads that work beside the caller's.
+
+    The same ones every time, and new ones in a forked child, which has none.
+    """
+    global _threads
+    with _growing:
+        if _threads is None or _threads[0] < size:
+            from concurrent.futures import ThreadPoolExecutor
+
+            _threads = size, ThreadPoolExecutor(size, "multi_freq_ldpy")
+        return _threads[1]
+
+
+def _after_fork() -> None:
+    global _threads, _growing, _within
+    _threads, _growing, _within = None, threading.Lock(), threading.local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

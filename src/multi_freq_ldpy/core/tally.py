@@ -1,0 +1,197 @@
+"""What was counted, by whom it was counted, and nothing else.
+
+Tallies of disjoint users add exactly.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import validate
+from .deprecation import accept_old_names, old_attribute
+
+MAGIC = b"MFLT"
+VERSION = 1
+DIGEST = 16
+_HEADER = struct.Struct("<4sBIQQ")  # magic, version, length of the spec, users, entries of n
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return what tells damaged data from whole (not who wrote it)."""
+    import hashlib
+
+    return hashlib.blake2b(data, digest_size=DIGEST).digest()
+
+
+class Specs(NamedTuple):
+    """How mechanisms become specs, and specs become mechanisms."""
+
+    write: Callable[[Any], dict[str, Any]]
+    read: Callable[[dict[str, Any]], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Counts of reports made by one protocol, or by one solution over several attributes.
+
+    ``counts`` has an entry a value, attributes one after the other; ``n`` is how many reports it
+    was counted from (a number, or an entry a value where not every report speaks of every value),
+    ``users`` how many users made them. ``a + b`` is the tally of both, for *disjoint* users;
+    ``tally[j]`` is that of attribute j alone.
+
+    >>> from multi_freq_ldpy import GRR
+    >>> protocol = GRR(3, epsilon=1.0)
+    >>> tally = protocol.tally([0, 2, 2]) + protocol.tally([1])
+    >>> tally.counts, tally.n
+    (array([1, 1, 2]), 4)
+    >>> Tally.from_bytes(tally.to_bytes()) == tally
+    True
+    """
+
+    # Set by ``registry``, which knows the classes and stands above this file
+    _specs: ClassVar[Specs]
+
+    mechanism: Any
+    counts: NDArray[np.int64]
+    n: int | NDArray[np.int64]
+    users: int = -1
+
+    protocol = old_attribute("protocol", "mechanism")
+
+    def __post_init__(self) -> None:
+        counts = validate.integers("counts", self.counts, -(2**62), 2**62, what="a count").copy()
+        n = validate.integers("n", self.n, 0, 2**62, what="a number of reports").copy()
+        if n.ndim and n.shape != counts.shape:
+            raise ValueError(
+                f"n must be a number or have the shape of counts, {counts.shape}, not {n.shape}"
+            )
+        users = validate.Integer(-1, 2**62)("users", self.users)
+        if users < 0:
+            if n.ndim:
+                raise ValueError("users must be given where n has an entry for each value")
+            users = int(n)
+        if (n > users).any():
+            raise ValueError(f"n must not exceed users={users}, not {validate.quote(self.n)}")
+        self.mechanism._check_counts(counts, n, users)
+        counts.flags.writeable = n.flags.writeable = False
+        for name, value in (("counts", counts), ("n", n if n.ndim else int(n)), ("users", users)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _trust(
+        cls, mechanism: Any, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int
+    ) -> "Tally":
+        """Return a tally of what this package has counted itself, without checking it again."""
+        tally = object.__new__(cls)
+        for name, value in (
+            ("mechanism", mechanism),
+            ("counts", counts),
+            ("n", n),
+            ("users", users),
+        ):
+            if isinstance(value, np.ndarray):
+                value = value.view()
+                value.flags.writeable = False
+            object.__setattr__(tally, name, value)
+        return tally
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tally, (self.mechanism, self.counts, self.n, self.users)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        if not isinstance(other, Tally):
+            return NotImplemented
+        if other.mechanism != self.mechanism:
+            raise ValueError(
+                f"tallies of different protocols do not add: {validate.quote(self.mechanism)} and"
+                f" {validate.quote(other.mechanism)}"
+            )
+        return Tally(
+            self.mechanism, self.counts + other.counts, self.n + other.n, self.users + other.users
+        )
+
+    def __radd__(self, other: object) -> "Tally":
+        """Let ``sum(tallies)`` work."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __getitem__(self, attribute: int) -> "Tally":
+        """Return the tally of one attribute."""
+        parts = self.mechanism.parts
+        if (
+            not -len(parts)
+            <= (j := validate.Integer(-(2**62), 2**62)("attribute", attribute))
+            < len(parts)
+        ):
+            raise IndexError(f"attribute must be one of 0, …, {len(parts) - 1}, not {attribute}")
+        seen, entries = parts[j]
+        n = self.n if isinstance(self.n, int) else self.n[entries]
+        if np.ndim(n) and seen.answering[0] == 1:  # all values of the attribute alike
+            n = int(np.asarray(n)[0])
+        return Tally._trust(seen, self.counts[entries], n, self.users)
+
+    def __iter__(self) -> Iterator["Tally"]:
+        """Go through the attributes."""
+        return (self[j] for j in range(len(self.mechanism.parts)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tally):
+            return NotImplemented
+        same = self.mechanism == other.mechanism and self.users == other.users
+        return (
+            same and np.array_equal(self.counts, other.counts) and np.array_equal(self.n, other.n)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """Return the tally with its protocol's spec, little endian, versioned."""
+        import json
+
+        spec = json.dumps(self._specs.write(self.mechanism), sort_keys=True).encode()
+        n = np.atleast_1d(self.n)
+        header = _HEADER.pack(
+            MAGIC, VERSION, len(spec), self.users, n.size if np.ndim(self.n) else 0
+        )
+        data = header + spec + n.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
+        return data + digest_of(data)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Tally":
+        """Return the tally that ``to_bytes`` wrote; anything else is a ValueError."""
+        if not isinstance(data, bytes | bytearray | memoryview):
+            raise TypeError(f"data must be bytes, not {validate.quote(data)}")
+        data = bytes(data)
+        if len(data) < _HEADER.size or data[:4] != MAGIC:
+            raise ValueError(f"data is not a tally: it starts with {validate.quote(data[:8])}")
+        _, version, length, users, entries = _HEADER.unpack_from(data)
+        if version != VERSION:
+            raise ValueError(
+                f"data is a tally of version {version}; this package reads version {VERSION}"
+            )
+        if digest_of(data[:-DIGEST]) != data[-DIGEST:]:
+            raise ValueError(
+                f"data is a damaged tally: the {len(data)} bytes do not match their digest"
+            )
+        data = data[:-DIGEST]
+        body = _HEADER.size + length
+        rest = len(data) - body
+        if rest < 0 or rest % 8 or users > 2**62 or max(entries, 1) * 8 > rest:
+            raise ValueError(f"data is not a whole tally: {len(data)} bytes")
+        try:
+            spec = validate.parse_json("its spec", data[_HEADER.size : body])
+        except ValueError as error:
+            raise ValueError(f"data is not a tally: {error}") from None
+        numbers = np.frombuffer(data, "<i8", offset=body).astype(np.int64)
+        split = max(entries, 1)
+        n = numbers[:split] if entries else int(numbers[0])
+        try:
+            return cls(cls._specs.read(spec), numbers[split:], n, users)
+        except TypeError as error:
+            raise ValueError(f"data is not a tally: {error}") from None
+
+
+Tally.__init__ = accept_old_names(protocol="mechanism")(Tally.__init__)  # type: ignore[method-assign]

@@ -1,0 +1,338 @@
+"""Frequencies with their errors."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import validate
+from ..core.channel import Channel
+from ..core.tally import Tally
+from ..tables.labels import identity_of
+from . import intervals, postprocess, rendering
+
+Group = Any
+"""A value, or several: numbers, or labels where there are labels."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """Estimated frequencies of the values, with standard errors and intervals.
+
+    ``frequencies`` are unbiased and may lie outside [0, 1]; ``norm``, ``norm_sub`` and ``mle`` give
+    distributions, whose ``method`` says what was done and which no longer carry an error.
+    ``labels`` are what the values are called, 0, 1, … if nothing else; ``name`` is what the
+    attribute is called.
+
+    >>> from multi_freq_ldpy import GRR
+    >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+    >>> estimate
+    Estimate from 100 users: frequency ± standard error
+    0   1.07 ± 0.14
+    1   0.10 ± 0.11
+    2  -0.17 ± 0.11
+    >>> estimate.labelled(["yes", "no", "perhaps"]).norm()
+    Estimate from 100 users: frequency (norm)
+    yes      0.911
+    no       0.089
+    perhaps  0.000
+    """
+
+    frequencies: NDArray[np.float64]
+    n: int | NDArray[np.int64]
+    channel: Channel
+    counts: NDArray[np.int64] | None = None
+    users: int | None = None
+    method: str = "raw"
+    labels: tuple[Any, ...] | None = None
+    name: str | None = None
+    kind: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        frequencies = np.array(self.frequencies, np.float64)
+        frequencies.flags.writeable = False
+        object.__setattr__(self, "frequencies", frequencies)
+        if self.labels is not None and (
+            len(self.labels) != len(frequencies)
+            or len(set(map(identity_of, self.labels))) != len(frequencies)
+        ):
+            raise ValueError(
+                f"labels must be {len(frequencies)}, one a value, all different, not"
+                f" {validate.quote(self.labels)}"
+            )
+
+    @classmethod
+    def of(cls, tally: Tally) -> "Estimate":
+        """Return the raw estimate of a tally."""
+        channel = tally.mechanism.channel
+        return cls(
+            channel.estimate(tally.counts, tally.n), tally.n, channel, tally.counts, tally.users
+        )
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False and dtype not in (None, np.float64):
+            raise ValueError(f"frequencies are float64: dtype={dtype!r} needs a copy")
+        return np.array(self.frequencies, dtype) if copy or dtype else self.frequencies
+
+    def __len__(self) -> int:
+        return len(self.frequencies)
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """The estimated number of users with each value."""
+        users = self.users if self.users is not None else self.n
+        totals: NDArray[np.float64] = (
+            np.where(np.asarray(self.n) > 0, self.frequencies, np.nan) * users
+        )
+        return totals
+
+    @property
+    def std(self) -> NDArray[np.float64]:
+        """The standard error of each frequency, for the users who took part.
+
+        Infinite where nobody reported.
+        """
+        return self._std("sample")
+
+    def _std(self, of: str) -> NDArray[np.float64]:
+        self._require_raw("standard error")
+        n = np.asarray(self.n)
+        f = np.clip(np.where(n > 0, self.frequencies, 0.0), 0.0, 1.0)
+        return np.where(
+            n > 0, np.sqrt(intervals.variance_of(self.channel, n, self.users, of)(f)), np.inf
+        )
+
+    def interval(
+        self, level: float = 0.95, of: str = "sample", simultaneous: bool = False
+    ) -> NDArray[np.float64]:
+        """Return lower and upper limits in [0, 1] for each frequency, shape (k, 2).
+
+        ``of="sample"`` is about the users who took part, ``of="population"`` about the population
+        they were drawn from. Each interval covers its frequency with probability ``level``; with
+        ``simultaneous`` all of them do together (Bonferroni). Limits invert the score test with the
+        likelihood-ratio ordering of Feldman and Cousins, and the exact law of a count where counts
+        are too small for that.
+        """
+        self._require_raw("interval")
+        validate.choice("of", of, ("sample", "population"))
+        share = validate.probability("level", level, 1e-6, 1 - 1e-12)
+        if validate.flag("simultaneous", simultaneous):
+            share = 1 - (1 - share) / len(self)
+        return intervals.limits(
+            self.frequencies, self.counts, self.n, self.users, self.channel, share, of
+        )
+
+    def labelled(
+        self, labels: Iterable[Any], name: str | None = None, kind: str | None = None
+    ) -> "Estimate":
+        """Return the same with names for the values, and for the attribute.
+
+        ``kind`` is that of the tables made of it.
+        """
+        return replace(
+            self,
+            labels=tuple(labels),
+            name=self.name if name is None else name,
+            kind=self.kind if kind is None else kind,
+        )
+
+    def norm(self) -> "Estimate":
+        """Clip at 0 and divide by the sum."""
+        return self._with_method(postprocess.norm(self._known_frequencies()), "norm")
+
+    def norm_sub(self) -> "Estimate":
+        """Project on the distributions: the nearest one."""
+        return self._with_method(postprocess.norm_sub(self._known_frequencies()), "norm_sub")
+
+    def mle(self) -> "Estimate":
+        """Return the most likely distribution given the counts, for protocols that report one value
+        (GRR).
+        """
+        self._require_raw("further post-processing")
+        if self.counts is None or not self.channel.own_other == self.channel.others == 0:
+            raise ValueError(
+                "mle is known in closed form only where a report is one value; use"
+                " protocol.em(reports)"
+            )
+        if not self.n:
+            return self._with_method(np.full(len(self), 1 / len(self)), "mle")
+        return self._with_method(
+            postprocess.mle(
+                self.counts, int(self.counts.sum()), float(self.channel.q), self.channel.slope
+            ),
+            "mle",
+        )
+
+    def group(self, values: Sequence[Any] | NDArray[Any], label: Any = None) -> "Estimate":
+        """Return the frequency of a group of values taken together, as an estimate of one entry
+        with its own error.
+
+        Values are numbers, or labels where there are labels; ``label`` is what the group is called.
+
+        For local hashing (BLH excepted) the error is right on average over groups: values that
+        follow each other do not hash independently, and where many users hold one value the
+        standard error can be up to a fifth off.
+
+        >>> from multi_freq_ldpy import OUE
+        >>> protocol = OUE(6, epsilon=2.0)
+        >>> estimate = protocol.estimate(protocol.randomize([0, 1, 2, 3, 4, 5] * 500, rng=1))
+        >>> group = estimate.group([0, 1, 2])
+        >>> bool(abs(group.frequencies[0] - 0.5) < 3 * group.std[0])
+        True
+        """
+        self._require_raw("group")
+        chosen = self._numbers("values", values)
+        if not chosen.size or np.unique(chosen).size != chosen.size:
+            raise ValueError(
+                "values must be a non-empty vector of different values, not"
+                f" {validate.quote(values)}"
+            )
+        if np.ndim(self.n):
+            raise ValueError(
+                f"values {validate.quote(values)} have no error as a group: not every report speaks"
+                " of all of them"
+            )
+        channel = self.channel.group(chosen.size)
+        counts = None if self.counts is None else self.counts[chosen].sum(keepdims=True)
+        values = self.values
+        labels = (
+            label if label is not None else ", ".join(str(values[i]) for i in chosen.tolist()),
+        )
+        frequencies = self.frequencies[chosen].sum(keepdims=True)
+        return replace(self, frequencies=frequencies, channel=channel, counts=counts, labels=labels)
+
+    def difference(self, first: Group, second: Group) -> "Difference":
+        """Return how much more frequent one value, or group of values, is than another, with its
+        own error.
+
+        >>> from multi_freq_ldpy import OUE
+        >>> protocol = OUE(4, epsilon=2.0)
+        >>> reports = protocol.randomize([0, 0, 0, 1, 2, 3] * 2000, rng=1)
+        >>> estimate = protocol.estimate(reports).labelled("abcd")
+        >>> difference = estimate.difference("a", ["b", "c"])
+        >>> round(difference.value, 3), round(difference.std, 3)
+        (0.163, 0.016)
+        """
+        one, two = (
+            [each] if isinstance(each, str) or not isinstance(each, Iterable) else list(each)
+            for each in (first, second)
+        )
+        if set(self._numbers("first", one)) & set(self._numbers("second", two)):
+            raise ValueError(
+                f"first and second must have no value in common, not {validate.quote(first)} and"
+                f" {validate.quote(second)}"
+            )
+        own, other, both = (self.group(each, "") for each in (one, two, [*one, *two]))
+        errors = []
+        for of in ("sample", "population"):
+            a, b, together = (float(each._std(of)[0]) ** 2 for each in (own, other, both))
+            spread = 2 * a + 2 * b  # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
+            errors.append(float(np.sqrt(max(0.0, spread - together) if self.n else spread)))
+        return Difference(float(own.frequencies[0] - other.frequencies[0]), *errors)
+
+    # For people
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """What the values are called: the labels, or their numbers."""
+        return range(len(self)) if self.labels is None else self.labels
+
+    def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
+        """Return a table with a row a value.
+
+        "pandas", "polars", "pyarrow" or "dict", by default of the kind the reports came in.
+
+        Columns are value, frequency and, unless post-processed, std, low and high, the limits of
+        the interval of this level.
+        """
+        from ..tables import frames
+
+        return frames.build_table(kind or self.kind, self._columns(level))
+
+    def _columns(self, level: float) -> dict[str, Any]:
+        columns: dict[str, Any] = {"value": list(self.values), "frequency": self.frequencies}
+        if self.method == "raw":
+            columns |= {
+                "std": self.std,
+                **dict(zip(("low", "high"), self.interval(level).T, strict=True)),
+            }
+        return columns
+
+    def plot(self, truth: Any = None, level: float = 0.95, ax: Any = None) -> Any:
+        """Draw the frequencies with their intervals, beside the true ones if those are given.
+
+        Returns the matplotlib axes.
+        """
+        from . import plots
+
+        return plots.draw_bars(self, truth, level, ax)
+
+    def __repr__(self) -> str:
+        return rendering.to_text(self)
+
+    def _repr_html_(self) -> str:
+        return rendering.to_html([self])
+
+    def _numbers(self, name: str, values: Any) -> NDArray[np.int64]:
+        """Return which values are meant, by number or by label."""
+        if self.labels is None:
+            chosen = validate.integers(name, values, 0, len(self) - 1, what="a value of the domain")
+            if chosen.ndim != 1:
+                raise ValueError(
+                    f"{name} must be a non-empty vector of different values, not"
+                    f" {validate.quote(values)}"
+                )
+            return chosen
+        if isinstance(values, str) or np.ndim(values) != 1:
+            raise ValueError(f"{name} must be a list of labels, not {validate.quote(values)}")
+        places = {identity_of(label): i for i, label in enumerate(self.labels)}
+        for label in values:
+            if not isinstance(label, Hashable) or identity_of(label) not in places:
+                raise ValueError(
+                    f"{name} must be among the labels {validate.quote(self.labels[:20])}, not"
+                    f" {validate.quote(label)}"
+                )
+        return np.array([places[identity_of(label)] for label in values], np.int64)
+
+    def _with_method(self, frequencies: NDArray[np.float64], method: str) -> "Estimate":
+        return replace(self, frequencies=frequencies, method=method)
+
+    def _known_frequencies(self) -> NDArray[np.float64]:
+        self._require_raw("further post-processing")
+        return (
+            np.nan_to_num(self.frequencies, nan=0.0)
+            if np.asarray(self.n).any()
+            else np.zeros(len(self))
+        )
+
+    def _require_raw(self, what: str) -> None:
+        if self.method != "raw":
+            raise ValueError(f"{self.method} estimates have no {what}: ask the raw estimate for it")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much more frequent one group of values is than another, with its standard error.
+
+    ``std`` is about the users who took part, ``std_population`` about the population they were
+    drawn from.
+    """
+
+    value: float
+    std: float
+    std_population: float
+
+    def interval(self, level: float = 0.95, of: str = "sample") -> tuple[float, float]:
+        """Return lower and upper limits, from the normal law.
+
+        ``of`` is as for ``Estimate.interval``.
+        """
+        std = {"sample": self.std, "population": self.std_population}[
+            validate.choice("of", of, ("sample", "population"))
+        ]
+        reach = (
+            intervals.normal_quantile(validate.probability("level", level, 1e-6, 1 - 1e-12)) * std
+        )
+        return max(-1.0, self.value - reach), min(1.0, self.value + reach)

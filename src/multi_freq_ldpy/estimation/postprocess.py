@@ -1,0 +1,169 @@
+"""From raw estimates to distributions.
+
+Each loses the unbiasedness and the error that the raw estimate carries.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..protocol import Protocol
+
+Vector = NDArray[np.float64]
+SLICE = 2**25
+
+ERRORS: dict[str, Callable[[Vector], float]] = {
+    "max_abs": lambda change: float(np.abs(change).max()),
+    "mse": lambda change: float(np.square(change).mean()),
+    "mae": lambda change: float(np.abs(change).mean()),
+    "max_squared": lambda change: float(np.square(change).max()),
+}
+
+
+def norm(frequencies: Vector) -> Vector:
+    """Clip at 0 and divide by the sum; uniform where everything is clipped.
+
+    >>> norm(np.array([0.5, 0.75, -0.25]))
+    array([0.4, 0.6, 0. ])
+    """
+    clipped = np.clip(frequencies, 0.0, None)
+    total = clipped.sum()
+    return clipped / total if total > 0 else np.full(clipped.shape, 1 / clipped.size)
+
+
+def norm_sub(frequencies: Vector) -> Vector:
+    """Return the nearest distribution (Euclidean projection on the simplex).
+
+    Subtract a constant, clip at 0.
+
+    >>> norm_sub(np.array([0.5, 0.75, -0.25]))
+    array([0.375, 0.625, 0.   ])
+    """
+    # Changes nothing but keeps the digits of large frequencies
+    lowered = frequencies - frequencies.max()
+    descending = np.sort(lowered)[::-1]
+    excess = (np.cumsum(descending) - 1) / np.arange(1, descending.size + 1)
+    projected: Vector = np.clip(
+        lowered - excess[np.flatnonzero(descending > excess)[-1]], 0.0, None
+    )
+    return projected
+
+
+def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
+    """Return the maximum-likelihood distribution for symbols kept with q + gap and replaced by each
+    other one with q.
+
+    The t smallest shares get 0, t the least number that leaves every kept one non-negative.
+
+    >>> mle(np.array([60, 30, 10]), 100, q=0.2, gap=0.4)
+    array([0.83333333, 0.16666667, 0.        ])
+    """
+    share = np.asarray(counts, np.float64) / n
+    order = np.argsort(share, kind="stable")
+    ascending = share[order]
+    kept_sum = np.cumsum(ascending[::-1])[::-1]
+    t = int(np.argmax((1 - np.arange(share.size) * q) * ascending >= q * kept_sum))
+    result = np.zeros(share.size)
+    result[order[t:]] = ((1 - t * q) * ascending[t:] / kept_sum[t] - q) / gap
+    return norm(result)
+
+
+@dataclass(frozen=True)
+class Even:
+    """A square matrix of ``size`` with one number on its diagonal and another beside it.
+
+    Products take as long as sums.
+    """
+
+    size: int
+    diagonal: float
+    beside: float
+
+    __array_ufunc__ = None  # arrays leave products to it
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __matmul__(self, vector: Vector) -> Vector:
+        return np.asarray(self.beside * vector.sum() + (self.diagonal - self.beside) * vector)
+
+    __rmatmul__ = __matmul__
+
+
+def ibu(matrix: Any, observed: Vector, iterations: int, tol: float, error: str) -> Vector:
+    """Iterate the Bayesian update of a distribution given what was observed through ``matrix[input,
+    output]``.
+    """
+    estimate = np.full(len(matrix), 1 / len(matrix))
+    for _ in range(iterations):
+        expected = estimate @ matrix
+        ratio = np.divide(observed, expected, out=np.zeros_like(expected), where=expected > 0)
+        previous, estimate = estimate, estimate * (matrix @ ratio)
+        if ERRORS[error](estimate - previous) < tol:
+            break
+    return estimate
+
+
+def em(
+    protocol: "Protocol", reports: NDArray[Any], ratio: float, iterations: int, tol: float
+) -> Vector:
+    """Maximise the likelihood of the reports.
+
+    Each is ``ratio`` times likelier for the values it supports than for the others.
+
+    The updates of expectation maximisation, extrapolated (SQUAREM, Varadhan and Roland 2008)
+    because plain ones crawl for small budgets. The likelihood is concave, so n·(largest gradient −
+    1) bounds what its logarithm still lacks: that ends it. Equal reports are taken together; which
+    values they support is worked out in slices where it does not fit in memory.
+    """
+    k = protocol.k
+    estimate = np.full(k, 1 / k)
+    if not len(reports):
+        return estimate
+    rows = (
+        np.ascontiguousarray(reports).view(np.dtype((np.void, protocol.report_bytes))).reshape(-1)
+    )
+    _, first, weight = np.unique(rows, return_index=True, return_counts=True)
+    distinct, share = reports[first], weight / len(reports)
+    step = max(1, SLICE // k)
+    slices = range(0, len(distinct), step)
+
+    def supports(i: int) -> NDArray[Any]:
+        return protocol._supports(distinct[i : i + step]).astype(np.float64)
+
+    kept = {0: supports(0)} if len(slices) == 1 else {}
+
+    def gradient(f: Vector) -> tuple[Vector, float]:
+        """Return the gradient of the mean log-likelihood, whose mean under f is 1, and the mean
+        log-likelihood.
+        """
+        posterior, plain, value = np.zeros(k), 0.0, 0.0
+        for i in slices:
+            matrix = kept[i] if i in kept else supports(i)
+            chance = 1 + (ratio - 1) * (matrix @ f)
+            posterior += (share[i : i + step] / chance) @ matrix
+            plain += float((share[i : i + step] / chance).sum())
+            value += float(share[i : i + step] @ np.log(chance))
+        return plain + (ratio - 1) * posterior, value
+
+    for _ in range(iterations):
+        slope, value = gradient(estimate)
+        if len(reports) * (slope.max() - 1) < tol:
+            return estimate
+        once = estimate * slope
+        twice = once * gradient(once)[0]
+        change, bend = once - estimate, twice - 2 * once + estimate
+        length = min(float(np.linalg.norm(change)) / max(float(np.linalg.norm(bend)), 1e-300), 1e4)
+        further = norm(np.maximum(estimate + 2 * length * change + length**2 * bend, 1e-3 * twice))
+        estimate = further if length > 1 and gradient(further)[1] >= value else norm(twice)
+    warnings.warn(
+        f"em has not converged after {iterations} iterations: allow more, or a larger tol",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+    return estimate

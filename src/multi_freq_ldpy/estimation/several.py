@@ -1,0 +1,166 @@
+"""Frequencies of several attributes, and of several rounds."""
+
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any, SupportsIndex, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.tally import Tally
+from . import rendering
+from .estimate import Estimate
+
+
+class Estimates(tuple[Estimate, ...]):
+    """Estimates of several attributes, one ``Estimate`` each.
+
+    A tuple, whose entries can also be asked for by name.
+
+    >>> from multi_freq_ldpy import GRR, SMP
+    >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
+    >>> estimates = solution.estimate(solution.randomize([[1, 0], [1, 2]] * 5000, rng=1))
+    >>> [e.frequencies.round(1) for e in estimates.norm()]
+    [array([0., 1.]), array([0.5, 0. , 0.5])]
+    >>> estimates[1].interval().shape
+    (3, 2)
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, tally: Tally) -> "Estimates":
+        """Return the raw estimates of a solution's tally."""
+        return cls(map(Estimate.of, tally))
+
+    @property
+    def frequencies(self) -> list[NDArray[np.float64]]:
+        """The frequencies of each attribute."""
+        return [each.frequencies for each in self]
+
+    @property
+    def names(self) -> list[str]:
+        """What the attributes are called: their names, or their numbers."""
+        return [str(j) if each.name is None else each.name for j, each in enumerate(self)]
+
+    @overload
+    def __getitem__(self, attribute: SupportsIndex | str) -> Estimate: ...
+
+    @overload
+    def __getitem__(self, attribute: slice) -> "Estimates": ...
+
+    def __getitem__(self, attribute: Any) -> Any:
+        if not isinstance(attribute, str):
+            found = super().__getitem__(attribute)
+            return Estimates(found) if isinstance(attribute, slice) else found
+        if attribute not in self.names:
+            raise KeyError(
+                f"attribute must be one of {', '.join(map(repr, self.names))}, not {attribute!r}"
+            )
+        return super().__getitem__(self.names.index(attribute))
+
+    def norm(self) -> "Estimates":
+        """Clip each attribute at 0 and divide by the sum."""
+        return Estimates(each.norm() for each in self)
+
+    def norm_sub(self) -> "Estimates":
+        """Project each attribute on the distributions."""
+        return Estimates(each.norm_sub() for each in self)
+
+    def labelled(
+        self, labels: Iterable[Iterable[Any]], names: Iterable[str | None], kind: str | None = None
+    ) -> "Estimates":
+        """Return the same with names for the values and for the attributes.
+
+        ``kind`` is that of the tables made of them.
+        """
+        return Estimates(
+            each.labelled(own, name, kind)
+            for each, own, name in zip(self, labels, names, strict=True)
+        )
+
+    def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
+        """Return a table with a row a value of an attribute: see ``Estimate.to_frame``."""
+        return stack_tables(zip(self.names, self, strict=True), "attribute", kind, level)
+
+    def plot(self, truth: Any = None, level: float = 0.95) -> Any:
+        """Draw all attributes side by side, each as ``Estimate.plot`` does.
+
+        Returns the matplotlib figure.
+
+        ``truth`` has an entry an attribute: a list, or a dict by name.
+        """
+        from . import plots
+
+        return plots.draw_attributes(self, truth, level)
+
+    def __repr__(self) -> str:
+        return "\n\n".join(map(repr, self))
+
+    def _repr_html_(self) -> str:
+        return rendering.to_html(self)
+
+
+class Rounds(list[Any]):
+    """Estimates of the same attribute, or attributes, round after round: a list."""
+
+    def __getitem__(self, i: Any) -> Any:
+        return Rounds(super().__getitem__(i)) if isinstance(i, slice) else super().__getitem__(i)
+
+    def __repr__(self) -> str:
+        return f"{len(self)} rounds" + (f", the last:\n{self[-1]!r}" if self else "")
+
+    def _repr_html_(self) -> str:
+        return f"<p>{len(self)} rounds{', the last:' if self else ''}</p>" + (
+            self[-1]._repr_html_() if self else ""
+        )
+
+    def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
+        """Return a table with a row a value and round."""
+        return stack_tables(enumerate(self), "round", kind, level)
+
+    def plot(self, values: Any = None, truth: Any = None, level: float = 0.95) -> Any:
+        """Draw the frequencies over the rounds, with their intervals as bands.
+
+        Returns the matplotlib figure.
+
+        ``values`` are those to draw, the eight most frequent if nothing else; ``truth`` is an array
+        of rounds and values. For several attributes both are dicts by name, or lists.
+        """
+        from . import plots
+
+        return plots.draw_rounds(self, values, truth, level)
+
+
+def stack_tables(
+    parts: Iterable[tuple[Any, Any]], name: str, kind: str | None, level: float
+) -> Any:
+    """Return a table of the parts' tables one below the other, with a column that tells which
+    part.
+    """
+    from ..tables import frames
+
+    tables: list[dict[str, Any]] = []
+
+    def add(part: Any, before: dict[str, Any]) -> None:
+        nonlocal kind
+        if isinstance(part, Estimate):
+            kind = kind or part.kind
+            tables.append(
+                {column: [entry] * len(part) for column, entry in before.items()}
+                | part._columns(level)
+            )
+        else:
+            for each, entry in zip(part.names, part, strict=True):
+                add(entry, before | {"attribute": each})
+
+    for key, part in parts:
+        add(part, {name: key})
+    names = dict.fromkeys(column for table in tables for column in table)
+    filled = {
+        column: [table.get(column, [None] * len(table["value"])) for table in tables]
+        for column in names
+    }
+    return frames.build_table(
+        kind, {column: list(chain(*entries)) for column, entries in filled.items()}
+    )

@@ -1,0 +1,36 @@
+"""Locks on files, between processes."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def hold_lock(descriptor: int) -> Iterator[None]:
+    """Hold the lock on an open file, and give it back also where a fork has copied the
+    descriptor.
+    """
+    locking: Any
+    try:
+        import fcntl as locking
+    except ImportError:
+        import msvcrt as locking
+
+        def lock(how: str) -> None:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+            locking.locking(
+                descriptor, getattr(locking, {"LOCK_EX": "LK_LOCK", "LOCK_UN": "LK_UNLCK"}[how]), 1
+            )
+            os.lseek(descriptor, 0, os.SEEK_SET)
+
+    else:
+
+        def lock(how: str) -> None:
+            locking.flock(descriptor, getattr(locking, how))
+
+    lock("LOCK_EX")
+    try:
+        yield
+    finally:
+        lock("LOCK_UN")

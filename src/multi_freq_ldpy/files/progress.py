@@ -1,0 +1,57 @@
+"""How far something long is: a line on the terminal, from the second second on."""
+
+import shutil
+import sys
+import time
+from typing import Any
+
+AFTER = 2.0
+EVERY = 0.1
+
+
+def _is_watched() -> bool:
+    """Return whether a person is looking."""
+    return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
+
+
+def _line_width() -> int:
+    """Return how much fits on a line: more would begin a new one, to which there is no way back."""
+    return min(100, shutil.get_terminal_size().columns - 1)
+
+
+class Progress:
+    """A bar on standard error, if that is a terminal or a notebook.
+
+    ``with Progress("compare", steps) as progress: progress.step()``.
+    """
+
+    def __init__(self, name: str, total: int) -> None:
+        self.name, self.total, self.done = name, total, 0
+        self._started = self._last = time.monotonic()
+        self._shown = False
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def step(self, what: str = "", steps: int = 1) -> None:
+        """Say that so many steps are done."""
+        self.done += steps
+        now = time.monotonic()
+        if _is_watched() and now - self._started > AFTER and now - self._last > EVERY:
+            self._last, self._shown = now, True
+            share = min(1.0, self.done / max(1, self.total))
+            left = (now - self._started) * (1 - share) / max(share, 1e-9)
+            line = (
+                f"{self.name} {'█' * round(20 * share):·<20} {share:4.0%}, {left:.0f} s left "
+                f" {what}"
+            )
+            print(
+                "\r" + line[: _line_width()].ljust(_line_width()),
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
+
+    def __exit__(self, *_: Any) -> None:
+        if self._shown:
+            print("\r" + " " * _line_width() + "\r", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,463 @@
+"""What the functions for several attributes share.
+
+One cached solution a parameter set, records drawn ahead, lists of reports.
+"""
+
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import partial
+from operator import add, call, contains, itemgetter, mod
+from typing import Any, overload
+
+import numpy as np
+
+from ..adaptive import best
+from ..core import validate
+from ..core.randomness import Rng
+from ..core.tally import Tally
+from ..estimation import postprocess
+from ..protocols.grr import GRR
+from ..protocols.hashing import BLH, OLH
+from ..protocols.unary import OUE, SUE
+from ..solutions.base import Solution
+from ..solutions.rows import as_bytes
+from ..solutions.side_by_side import SideBySide
+from ..solutions.smp import SMP
+from .forms import ROW, SYMBOL, as_symbols, form_of
+from .shared import (
+    Ahead,
+    Vector,
+    count_rows,
+    is_immutable,
+    is_packed,
+    remember_by_parameters,
+    require_reports,
+    require_stateful_rng,
+    row_length,
+    sum_bits_by_group,
+    value_of,
+)
+
+_ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
+
+
+# By solution, factory and fakes: the last parameters, and what answers
+_latest: dict[Any, tuple[Any, ...]] = {}
+
+
+def ue(optimal: bool) -> Any:
+    """Return the factory of unary encoding: OUE, or SUE."""
+    return OUE if validate.flag("optimal", optimal) else SUE
+
+
+def lh(optimal: bool) -> Any:
+    """Return the factory of local hashing: OLH, or BLH."""
+    return OLH if validate.flag("optimal", optimal) else BLH
+
+
+def adp(optimal: bool) -> Any:
+    """Return the factory of the adaptive choice."""
+    return _ADP[ue(optimal)]
+
+
+@remember_by_parameters
+def _solution_ahead(
+    solution: type[Solution],
+    factory: Any,
+    ks: Any,
+    types: Any,
+    budgets: Any,
+    *options: tuple[str, Any],
+) -> Ahead:
+    """Return the solution for these parameters.
+
+    ``types`` tells 3.0 from 3 where both are looked up.
+    """
+    validate.domain_sizes("lst_k", ks)
+    given = {name: list(each) if isinstance(each, tuple) else each for name, each in options}
+    made = solution(factory, ks, *budgets, **given)
+    return Ahead(made, _draw, partial(_answer_sampled if solution is SMP else _answer_all, made))
+
+
+def _answer_all(
+    solution: Any, pop: Callable[[], Any], refill: Callable[[], Any]
+) -> Callable[[Any], Any]:
+    """Return what answers with an entry an attribute.
+
+    Fakes are turned like real reports: what turns reports about 0 into reports about another value
+    leaves the law of fakes as it is.
+    """
+    turns, ks, record_of = _turns_of(solution), solution.ks, _record_checker(solution.ks)
+    symbols = all(form_of(each) is SYMBOL for each in solution.protocols)
+
+    def answer(input_tuple: Any) -> list[Any]:
+        record = record_of(input_tuple)
+        try:
+            entries = pop()
+        except IndexError:
+            entries = refill()
+        if symbols:  # the same without a call an attribute
+            return list(map(mod, map(add, record, entries), ks))
+        return list(map(call, turns, entries, record))
+
+    return answer
+
+
+def _answer_sampled(
+    solution: Any, pop: Callable[[], Any], refill: Callable[[], Any]
+) -> Callable[[Any], Any]:
+    """Return what answers with the sampled attribute and its report."""
+    turns, record_of = _turns_of(solution), _record_checker(solution.ks)
+
+    def answer(input_tuple: Any) -> tuple[int, Any]:
+        record = record_of(input_tuple)
+        try:
+            sampled, entry = pop()
+        except IndexError:
+            sampled, entry = refill()
+        return sampled, turns[sampled](entry, record[sampled])
+
+    return answer
+
+
+def _turns_of(solution: Any) -> list[Callable[[Any, int], Any]]:
+    return [form_of(each).turner(each) for each in solution.protocols]
+
+
+@overload
+def answer(
+    solution: type[SMP], factory: Any, input_tuple: Any, rng: Rng, *parameters: Any, **options: Any
+) -> tuple[int, Any]: ...
+
+
+@overload
+def answer(
+    solution: type[SideBySide],
+    factory: Any,
+    input_tuple: Any,
+    rng: Rng,
+    *parameters: Any,
+    **options: Any,
+) -> list[Any]: ...
+
+
+def answer(
+    solution: type[Solution],
+    factory: Any,
+    input_tuple: Any,
+    rng: Rng,
+    lst_k: Any,
+    d: int,
+    budget: float,
+    second: float | None = None,
+    *,
+    fake: str | None = None,
+    lst_b: Any = None,
+    d_bits: int | None = None,
+) -> Any:
+    """Return what one user sends.
+
+    An entry an attribute, or under SMP the sampled attribute and its report.
+
+    Call after call the parameters are the same objects, and need not be looked up; lists might have
+    been changed in between.
+    """
+    last = _latest.get((solution, factory, fake))
+    if last is not None and rng is None:
+        ks, attributes, first, further, bs, bits, sizes, whole, buckets, answer = last
+        if (
+            lst_k is ks
+            and d is attributes
+            and budget is first
+            and second is further
+            and lst_b is bs
+            and d_bits is bits
+            and lst_k == sizes
+            and type(sum(lst_k))
+            is whole  # equal numbers that are no integers change the type of the sum
+            and (lst_b is None or (lst_b == buckets and type(sum(lst_b)) is whole))
+        ):
+            return answer(input_tuple)
+    budgets = (budget,) if second is None else (budget, second)
+    options: dict[str, Any] = {} if fake is None else {"fake": fake}
+    if lst_b is not None:
+        options |= {
+            "b": tuple(lst_b) if type(lst_b) is list else validate.domain_sizes("lst_b", lst_b),
+            "d_bits": d_bits,
+        }
+    drawn = draw_solution_ahead(solution, factory, lst_k, d, *budgets, **options)
+    if rng is not None:
+        return _draw_with_rng(drawn.mechanism, input_tuple, rng)
+    lists = [each for each in (lst_k, lst_b) if each is not None]
+    scalars = (d, *budgets) if d_bits is None else (d, *budgets, d_bits)
+    if (
+        all(type(each) is list and is_immutable(each) for each in lists)
+        and is_immutable(scalars)
+        and len({type(sum(each)) for each in lists}) == 1
+    ):
+        kept = list(lst_k), type(sum(lst_k)), list(lst_b or [])
+        _latest[solution, factory, fake] = (
+            lst_k,
+            d,
+            budget,
+            second,
+            lst_b,
+            d_bits,
+            *kept,
+            drawn.answer,
+        )
+    return drawn.answer(input_tuple)
+
+
+def draw_solution_ahead(
+    solution: type[Solution], factory: Any, lst_k: Any, d: int, *budgets: float, **options: Any
+) -> Ahead:
+    """Return the reports drawn ahead for a solution with these parameters.
+
+    An option that is a tuple has an entry an attribute.
+    """
+    ks = tuple(lst_k) if type(lst_k) is list else lst_k
+    if type(ks) is not tuple:
+        ks = validate.domain_sizes("lst_k", lst_k)
+    if len(ks) != (d if type(d) is int else validate.Integer(1, 2**32)("d", d)):
+        raise ValueError(
+            f"d={validate.quote(d)} must be the number of attributes, the length of"
+            f" lst_k={validate.quote(lst_k)}"
+        )
+    types = tuple(
+        map(
+            type,
+            (
+                *ks,
+                *budgets,
+                *options.values(),
+                *(each for one in options.values() if type(one) is tuple for each in one),
+            ),
+        )
+    )
+    return _solution_ahead(solution, factory, ks, types, budgets, *options.items())
+
+
+def _draw(solution: Any, users: int) -> Sequence[Any]:
+    """Draw reports about records of zeros."""
+    return _unpack(solution, solution.randomize(np.zeros((users, solution.d), np.int64)))
+
+
+def _unpack(solution: Any, reports: Any) -> list[Any]:
+    """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute,
+    entry).
+    """
+    if isinstance(solution, SMP):
+        result: list[Any] = [None] * len(reports)
+        for j, block, users, column in solution._by_attribute(reports):
+            each = solution.protocols[j]
+            for i, entry in zip(
+                (users + block.start).tolist(), form_of(each).unpack(each, column), strict=True
+            ):
+                result[i] = (j, entry)
+        return result
+    rows = as_bytes(reports, solution.report_bytes)
+    columns = [
+        form_of(each).unpack(each, solution._column(rows, j))
+        for j, each in enumerate(solution.protocols)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _draw_with_rng(solution: Any, input_tuple: Any, rng: Rng) -> Any:
+    """Return what one user sends, drawn with a given ``rng``."""
+    drawn = _unpack(
+        solution,
+        solution.randomize([_check_record(input_tuple, solution.ks)], require_stateful_rng(rng)),
+    )
+    answering = _answer_sampled if isinstance(solution, SMP) else _answer_all
+    # It is about the record already
+    return answering(solution, drawn.pop, drawn.pop)([0] * solution.d)
+
+
+def _check_record(input_tuple: Any, ks: tuple[int, ...]) -> Sequence[int]:
+    """Return a user's record, checked."""
+    row = (
+        validate.as_array("input_tuple", input_tuple).tolist()
+        if hasattr(input_tuple, "__array__")
+        else input_tuple
+    )
+    if not isinstance(row, list | tuple) or len(row) != len(ks):
+        raise ValueError(
+            f"input_tuple must have d={len(ks)} values, one an attribute, not"
+            f" {validate.quote(input_tuple)}"
+        )
+    return [
+        value_of(value, k, f"input_tuple[{j}]")
+        for j, (value, k) in enumerate(zip(row, ks, strict=True))
+    ]
+
+
+def _record_checker(ks: tuple[int, ...]) -> Callable[[Any], Sequence[int]]:
+    """Return what checks a user's record.
+
+    Quickly where it is a row of an array of integers, as in the paper.
+    """
+    ranges, d, array, int64 = [range(k) for k in ks], len(ks), np.ndarray, np.dtype(np.int64)
+    common = frozenset(range(min(*ks, 1024)))
+
+    def record(input_tuple: Any) -> Sequence[int]:
+        if type(input_tuple) is array and input_tuple.dtype is int64 and input_tuple.ndim == 1:
+            row: list[int] = input_tuple.tolist()
+            if len(row) == d and (common.issuperset(row) or all(map(contains, ranges, row))):
+                return row
+        return _check_record(input_tuple, ks)
+
+    return record
+
+
+def aggregate(drawn: Ahead, reports: Any) -> list[Vector]:
+    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+    solution, reports = drawn.mechanism, require_reports(reports)
+    tally = solution.tally(reports) if is_packed(solution, reports) else _tally(solution, reports)
+    raw = [each.mechanism.channel.estimate(each.counts, each.n) for each in tally]
+    # NaN where nobody reported
+    return [postprocess.norm(np.where(np.isnan(each), 0.0, each)) for each in raw]
+
+
+def _tally(solution: Any, reports: Any) -> Tally:
+    """Count reports as clients return them."""
+    sampled, counts, answers = isinstance(solution, SMP), [], []
+    if sampled and (quickly := _tally_sampled(solution, reports)):
+        return quickly
+    try:
+        entries = (
+            _by_attribute(reports, solution.d) if sampled else list(zip(*reports, strict=True))
+        )
+    except (ValueError, TypeError, KeyError, IndexError):
+        entries = []
+    if len(entries) != solution.d:
+        _check_forms(reports, solution.d, sampled)
+        raise TypeError(
+            "reports must be tuples of numbers and reports, not such as"
+            f" {validate.quote(reports[0])}"
+        )
+    for j, (each, column) in enumerate(zip(solution.protocols, entries, strict=True)):
+        try:
+            counted = form_of(each).tally(each, column) if len(column) else each.tally([])
+        except (ValueError, TypeError) as error:
+            _check_forms(reports, solution.d, sampled)
+            raise type(error)(
+                f"{'among the reports on ' if sampled else ''}attribute {j}: {error}"
+            ) from None
+        counts.append(counted.counts)
+        answers.append(counted.n)
+    n = solution._join_answers(answers) if sampled or any(map(np.ndim, answers)) else len(reports)
+    return Tally._trust(solution, np.concatenate(counts), n, len(reports))
+
+
+def _tally_sampled(solution: SMP, reports: Any) -> Tally | None:
+    """Count pairs (attribute, report) together, where reports are values, or rows of one length.
+
+    None where they are not.
+    """
+    forms = {form_of(each) for each in solution.protocols}
+    if (
+        forms not in ({SYMBOL}, {ROW})
+        or (forms == {ROW} and len(set(solution.ks)) > 1)
+        or not set(map(type, reports)) <= {tuple, list}
+    ):
+        return None
+    try:
+        attributes, entries = zip(*reports, strict=True)
+        which = as_symbols(attributes, solution.d)
+        if which is None:
+            return None
+        if forms == {SYMBOL}:
+            symbols = as_symbols(entries, np.array(solution.ks)[which])
+            if symbols is None:
+                return None
+            starts = np.array([part.start for _, part in solution.parts])
+            counts = np.bincount(starts[which] + symbols, minlength=solution.parts[-1][1].stop)
+        else:
+            counts = _count_rows(solution, which, entries)
+    except (ValueError, TypeError):
+        return None
+    answers = solution._join_answers(np.bincount(which, minlength=solution.d).tolist())
+    return Tally._trust(solution, counts, answers, len(reports))
+
+
+def _count_rows(solution: SMP, which: Any, rows: Sequence[Any]) -> Any:
+    """Count rows in the order in which they lie in memory."""
+    at = 0
+
+    def ones(block: Vector) -> Any:
+        nonlocal at
+        at += len(block)
+        return sum_bits_by_group(solution.d, which[at - len(block) : at], block)
+
+    return count_rows(solution.ks[0], rows, ones).reshape(-1)
+
+
+def _by_attribute(reports: Any, d: int) -> list[list[Any]]:
+    """Return the reports of each attribute from pairs (attribute, report)."""
+    found: list[list[Any]] = [[] for _ in range(d)]
+    if not all(
+        issubclass(each, int | np.integer) and each is not bool
+        for each in set(map(type, map(itemgetter(0), reports)))
+    ):
+        raise TypeError("an attribute is no integer")
+    append = {j: each.append for j, each in enumerate(found)}
+    for attribute, report in reports:
+        append[attribute](report)
+    return found
+
+
+def _check_forms(reports: Any, d: int, sampled: bool) -> None:
+    """Refuse reports that have not an entry an attribute, or are not pairs of an attribute and a
+    report.
+    """
+    for i, report in enumerate(reports):
+        if (
+            isinstance(report, str | Set | Mapping)
+            or not hasattr(report, "__getitem__")
+            or len(report) != (2 if sampled else d)
+        ):
+            wanted = (
+                "be a pair (attribute, report)"
+                if sampled
+                else f"have d={d} entries, one an attribute"
+            )
+            raise ValueError(f"reports[{i}] must {wanted}, not {validate.quote(report)}")
+        if sampled:
+            value_of(report[0], d, f"attribute of reports[{i}]")
+
+
+def domain_sizes(reports: Any, d: int, lst_k: Any, by_attribute: bool) -> tuple[Any, Any]:
+    """Return reports and domain sizes.
+
+    The lengths of their rows, where ``lst_k`` does not say them.
+    """
+    reports, d = require_reports(reports), validate.Integer(1, 2**32)("d", d)
+    if lst_k is not None:
+        return reports, lst_k
+    if isinstance(reports, np.ndarray) and reports.dtype.names:
+        raise ValueError(
+            "lst_k must be given with reports in an array: they do not tell their domain sizes"
+        )
+    if not by_attribute:
+        _check_forms(reports[:1], d, sampled=False)
+        return reports, [row_length([entry]) for entry in reports[0]]
+    first: dict[Any, Any] = {}
+    for i, pair in enumerate(reports):
+        if (
+            type(pair) is not tuple
+            or len(pair) != 2
+            or type(pair[0]) is not int
+            or not 0 <= pair[0] < d
+        ):
+            _check_forms(reports[: i + 1], d, sampled=True)
+        first.setdefault(int(pair[0]), pair[1])
+        if len(first) == d:
+            break
+    for j in range(d):
+        if j not in first:
+            raise ValueError(
+                f"lst_k must be given: nobody reported attribute {j}, so its domain size is not"
+                " known"
+            )
+    return reports, [row_length([first[j]]) for j in range(d)]

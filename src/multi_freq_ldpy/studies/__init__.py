@@ -1,0 +1,1 @@
+"""Comparing protocols on data, and planning a collection."""

@@ -1,0 +1,441 @@
+"""Protocols side by side on the same data.
+
+Many repetitions drawn from the exact law of the tallies, no report ever made.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import validate
+from ..core.randomness import Rng, as_stream
+from ..estimation.several import Estimates
+from ..files.progress import Progress
+from ..protocol import Protocol, budgets_of, build_protocol
+from ..solutions.base import Solution
+from ..survey import Survey
+from ..tables import frames
+from ..tables.labels import is_missing
+from .planning import check_budgets
+
+METRICS: dict[str, Callable[[NDArray[Any]], float]] = {
+    "mse": lambda errors: float(np.mean(errors**2)),
+    "mae": lambda errors: float(np.mean(np.abs(errors))),
+    "max": lambda errors: float(np.max(np.abs(errors))),
+}
+ESTIMATORS = ("raw", "norm", "norm_sub", "mle")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One protocol with one budget.
+
+    The error of each repetition, what theory says of it, and what no protocol can do better than.
+    """
+
+    protocol: str
+    budget: float | tuple[float, ...]
+    errors: NDArray[np.float64]
+    theory: float | None
+    limit: float | None
+
+    @property
+    def error(self) -> float:
+        """The mean over the repetitions."""
+        return float(self.errors.mean())
+
+    @property
+    def epsilon(self) -> float:
+        """The budget of a report."""
+        return self.budget[-1] if isinstance(self.budget, tuple) else self.budget
+
+
+class Comparison(tuple[Cell, ...]):
+    """What ``compare`` found: a cell a protocol and budget."""
+
+    metric: str
+    estimator: str
+
+    def to_frame(self, kind: str | None = None) -> Any:
+        """Return a tidy table: a row a protocol, budget and repetition."""
+        columns: dict[str, list[Any]] = {
+            "protocol": [],
+            "epsilon": [],
+            "eps_perm": [],
+            "repeat": [],
+            self.metric: [],
+            "theory": [],
+        }
+        pairs = any(isinstance(cell.budget, tuple) for cell in self)
+        for cell in self:
+            for repeat, error in enumerate(cell.errors.tolist()):
+                first = cell.budget[0] if isinstance(cell.budget, tuple) else None
+                for name, entry in zip(
+                    columns,
+                    (cell.protocol, cell.epsilon, first, repeat, error, cell.theory),
+                    strict=True,
+                ):
+                    columns[name].append(entry)
+        if not pairs:
+            del columns["eps_perm"]
+        if all(each is None for each in columns["theory"]):
+            del columns["theory"]
+        return frames.build_table(kind, columns)
+
+    def best(self) -> dict[Any, str]:
+        """Return the protocol of least error for each budget."""
+        budgets = dict.fromkeys(cell.budget for cell in self)
+        # NaN, where nobody reported an attribute, last
+        by_error = sorted(self, key=lambda cell: (cell.error != cell.error, cell.error))
+        return {
+            each: next(cell.protocol for cell in by_error if cell.budget == each)
+            for each in budgets
+        }
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the errors against the budget of a report, both logarithmic, with the range over
+        repetitions as a band.
+        """
+        from ..estimation import plots
+
+        return plots.draw_comparison(self, ax)
+
+    def report(self, title: str) -> str:
+        """Return a page of HTML with the table and the picture in it."""
+        from html import escape
+        from io import StringIO
+
+        from ..estimation import plots
+
+        picture = StringIO()
+        plots.save_figure(self.plot().figure, picture, "svg")
+        drawing = picture.getvalue()
+        figure = drawing[drawing.index("<svg") :]
+        body = f"<h1>{escape(title)}</h1>\n{figure}\n<pre>{escape(repr(self))}</pre>"
+        best = "".join(
+            f"<li>ε = {escape(str(budget))}: {escape(name)}</li>"
+            for budget, name in self.best().items()
+        )
+        style = (
+            "body{font-family:sans-serif;max-width:60em;margin:2em"
+            " auto}svg{max-width:100%;height:auto}"
+        )
+        head = (
+            "<!doctype html>\n<meta"
+            f" charset='utf-8'>\n<title>{escape(title)}</title>\n<style>{style}</style>"
+        )
+        return f"{head}\n{body}\n<p>Least error:</p>\n<ul>{best}</ul>\n"
+
+    def _rows(self) -> list[list[str]]:
+        """Return the errors as a row a protocol and a column a budget, under a row of budgets."""
+        names, budgets = (
+            list(dict.fromkeys(getattr(cell, what) for cell in self))
+            for what in ("protocol", "budget")
+        )
+        cells = {(cell.protocol, cell.budget): f"{cell.error:.3g}" for cell in self}
+        heads = [
+            f"{each:g}" if isinstance(each, float) else ", ".join(f"{one:g}" for one in each)
+            for each in budgets
+        ]
+        return [
+            ["ε", *heads],
+            *([name, *(cells.get((name, each), "") for each in budgets)] for name in names),
+        ]
+
+    def __repr__(self) -> str:
+        rows = self._rows()
+        width, wide = max(len(row[0]) for row in rows), max(9, *map(len, rows[0]))
+        lines = [
+            f"{first:{width}}  " + "  ".join(f"{each:>{wide}}" for each in rest)
+            for first, *rest in rows
+        ]
+        return "\n".join(
+            [f"{self.metric} of {self.estimator} estimates", *(line.rstrip() for line in lines)]
+        )
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = ["".join(f"<td>{escape(each)}</td>" for each in row) for row in self._rows()]
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return (
+            f"<table><caption>{self.metric} of {self.estimator}"
+            f" estimates</caption><tbody>{body}</tbody></table>"
+        )
+
+
+def compare(
+    protocols: Sequence[Any] | Mapping[str, Any],
+    data: Any,
+    budgets: Sequence[float | Sequence[float]],
+    repeats: int = 30,
+    estimator: str = "raw",
+    metric: str = "mse",
+    rng: Rng = None,
+    *,
+    k: Any = None,
+) -> Comparison:
+    """Estimate the same data with several protocols and budgets, again and again, and return the
+    errors.
+
+    ``protocols`` are classes, or callables that make a protocol or a solution of k and budgets
+    (``partial(SMP, OUE)``); a mapping gives them names. ``data`` is a vector of values or labels,
+    an array of records (a column an attribute), or a table. A budget is a number, or a pair
+    (eps_perm, eps_1); classes take those they have a use for. ``estimator`` is "raw", "norm",
+    "norm_sub" or "mle"; ``metric`` "mse", "mae" or "max", the mean over attributes where there are
+    several. ``k`` declares the domain (a list of sizes for records), which otherwise is what the
+    data have.
+
+    >>> from multi_freq_ldpy import GRR, OUE
+    >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2] * 2000, budgets=[0.5, 4.0], k=50, rng=1)
+    >>> found.best()
+    {0.5: 'OUE', 4.0: 'GRR'}
+    """
+    held, sizes, single = _histograms_of(data, k)
+    return compare_histograms(
+        _name_factories(protocols), held, sizes, single, budgets, repeats, estimator, metric, rng
+    )
+
+
+def compare_histograms(
+    factories: Mapping[str, Any],
+    held: list[NDArray[np.int64]],
+    sizes: tuple[int, ...],
+    single: bool,
+    budgets: Sequence[float | Sequence[float]],
+    repeats: int,
+    estimator: str,
+    metric: str,
+    rng: Rng,
+) -> Comparison:
+    """Do what ``compare`` does, given how many users hold each value."""
+    if (
+        isinstance(budgets, str)
+        or not isinstance(budgets, Sequence | np.ndarray)
+        or not len(budgets)
+    ):
+        raise TypeError(
+            f"budgets must be a list of numbers or pairs, not {validate.quote(budgets)}"
+        )
+    pairs = dict.fromkeys(check_budgets(f"budgets[{i}]", one) for i, one in enumerate(budgets))
+    times = validate.Integer(1, 2**31)("repeats", repeats)
+    validate.choice("estimator", estimator, ESTIMATORS)
+    validate.choice("metric", metric, tuple(METRICS))
+    stream, cells, n = as_stream(rng), [], int(held[0].sum())
+    truth = [each / n for each in held]
+    mechanisms = _build_mechanisms(
+        factories, list(pairs), sizes[0] if single else list(sizes), single, estimator
+    )
+    with Progress("compare", len(mechanisms) * times) as progress:
+        for name, budget, mechanism in mechanisms:
+            parts = mechanism.protocols if isinstance(mechanism, Solution) else (mechanism,)
+            true = [_true_cells(each, own) for each, own in zip(parts, truth, strict=True)]
+            errors = np.empty(times)
+            for i in range(times):
+                tally = (
+                    mechanism._simulate_tally(held, stream)
+                    if isinstance(mechanism, Solution)
+                    else mechanism.simulate(held[0], stream)
+                )
+                estimate = mechanism.estimate(tally)
+                found = estimate if estimator == "raw" else getattr(estimate, estimator)()
+                own = found if isinstance(found, Estimates) else [found]
+                errors[i] = np.mean(
+                    [
+                        METRICS[metric](each.frequencies - expected)
+                        for each, expected in zip(own, true, strict=True)
+                    ]
+                )
+                progress.step(f"{name}, ε = {budget}")
+            theory = (
+                _expected_error(mechanism, true, n)
+                if estimator == "raw" and metric == "mse"
+                else None
+            )
+            limit = (
+                _least_error(sizes[0], budget, truth[0], n)
+                if theory is not None and single and mechanism.cells == sizes[0]
+                else None
+            )
+            cells.append(Cell(name, budget, errors, theory, limit))
+    result = Comparison(cells)
+    result.metric, result.estimator = metric, estimator
+    return result
+
+
+def _build_mechanisms(
+    factories: Mapping[str, Any],
+    budgets: list[tuple[float, ...]],
+    domain: Any,
+    single: bool,
+    estimator: str,
+) -> list[Any]:
+    """Return each protocol or solution with each of the budgets it takes, checked."""
+    found = []
+    for name, factory in factories.items():
+        arity = _count_budgets(factory)
+        own = [each for each in budgets if arity is None or len(each) == arity]
+        if not own:
+            wanted = "numbers" if arity == 1 else "pairs (eps_perm, eps_1)"
+            raise ValueError(
+                f"budgets must have {wanted} for {name}, not only {validate.quote(budgets)}"
+            )
+        for pair in own:
+            budget = pair[0] if len(pair) == 1 else pair
+            try:
+                mechanism: Any = build_protocol(factory, domain, pair)
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"{name} with budget {budget}: {error}") from None
+            if isinstance(mechanism, Solution) == single or not isinstance(
+                mechanism, Solution | Protocol
+            ):
+                needs = "a protocol, for one attribute" if single else "a solution, for records"
+                raise TypeError(f"{name} must make {needs}, not {validate.quote(mechanism)}")
+            if estimator == "mle" and (
+                isinstance(mechanism, Solution)
+                or not mechanism.channel.own_other == mechanism.channel.others == 0
+            ):
+                raise ValueError(
+                    f"estimator 'mle' is for protocols that report one value, not for {name}"
+                )
+            found.append((name, budget, mechanism))
+    return found
+
+
+def _count_budgets(factory: Any) -> int | None:
+    """Return how many budgets a protocol class takes, also within a partial.
+
+    None where only calling tells.
+    """
+    if isinstance(factory, partial) and factory.args:
+        return _count_budgets(factory.args[0])
+    if isinstance(factory, type) and issubclass(factory, Protocol):
+        return len(budgets_of(factory))
+    return None
+
+
+def _name_factories(protocols: Any) -> dict[str, Any]:
+    """Return factories by name."""
+    given: Any = (
+        protocols
+        if isinstance(protocols, Mapping)
+        else list(protocols)
+        if isinstance(protocols, Iterable)
+        else [protocols]
+    )
+    if not given:
+        raise ValueError("protocols must have at least one entry")
+    named: dict[str, Any] = {}
+    for name, each in (
+        given.items() if isinstance(given, Mapping) else ((None, each) for each in given)
+    ):
+        if not callable(each):
+            raise TypeError(
+                "protocols must be classes, or callables that make a protocol or a solution, not"
+                f" {validate.quote(each)}"
+            )
+        name = _name_of(each) if name is None else str(name)
+        if name in named:
+            raise ValueError(
+                f"protocols must have different names, but {name!r} is among them twice: give a"
+                " mapping of names"
+            )
+        named[name] = each
+    return named
+
+
+def _name_of(factory: Any) -> str:
+    inner = getattr(factory, "func", None)  # a partial
+    if inner is not None:
+        return (
+            f"{_name_of(inner)}[{', '.join(map(_name_of, factory.args))}]"
+            if factory.args
+            else _name_of(inner)
+        )
+    return str(getattr(factory, "__name__", None) or type(factory).__name__)
+
+
+def _histograms_of(data: Any, k: Any) -> tuple[list[NDArray[np.int64]], tuple[int, ...], bool]:
+    """Return how many users hold each value of each attribute, the domain sizes, and whether there
+    is one attribute, given as a vector.
+    """
+    if frames.is_table(data) or np.asarray(data).dtype.kind in "USO":
+        if k is not None:
+            raise ValueError(
+                f"k must not be given with labels, which tell it, not {validate.quote(k)}"
+            )
+        table = data if frames.is_table(data) else {"data": list(data)}
+        for name, values in frames.columns_of(
+            "data", table, frames.names_of("data", table)
+        ).items():
+            if any(map(is_missing, values)):
+                row = next(i for i, each in enumerate(values) if is_missing(each))
+                raise ValueError(
+                    f"data, column {name!r}, row {row} is missing: leave such rows out"
+                )
+        survey = Survey.from_table(table, 1.0)
+        records, sizes = survey.encode(table), survey.solution.ks
+        records = records[:, 0] if len(sizes) == 1 else records
+    else:
+        records = validate.integers(
+            "data", data, 0, validate.LARGEST_DOMAIN, what="values are 0, …, k − 1"
+        )
+        if records.ndim not in (1, 2) or not records.size:
+            raise ValueError(
+                "data must be a vector of values or an array of records, not of shape"
+                f" {records.shape}"
+            )
+        found = [max(2, int(each) + 1) for each in np.atleast_1d(records.max(axis=0))]
+        sizes = (
+            tuple(found) if k is None else validate.domain_sizes("k", [k] if np.ndim(k) == 0 else k)
+        )
+        if len(sizes) != len(found) or any(
+            size < needed for size, needed in zip(sizes, found, strict=True)
+        ):
+            raise ValueError(
+                f"k must be at least {found if records.ndim == 2 else found[0]}, which the data"
+                f" need, not {validate.quote(k)}"
+            )
+    columns = records.T if records.ndim == 2 else [records]
+    return (
+        [np.bincount(column, minlength=size) for column, size in zip(columns, sizes, strict=True)],
+        sizes,
+        records.ndim == 1,
+    )
+
+
+def _true_cells(mechanism: Any, truth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the true frequencies of what is estimated: of buckets, where values are grouped."""
+    return np.asarray(
+        np.bincount(
+            mechanism.cell_of(np.arange(mechanism.k)), weights=truth, minlength=mechanism.cells
+        ),
+        np.float64,
+    )
+
+
+def _expected_error(mechanism: Any, truth: list[NDArray[np.float64]], n: int) -> float:
+    """Return the expected mean squared error of raw estimates."""
+    if isinstance(mechanism, Solution):
+        return float(np.mean([mechanism.variance(n, own)[j].mean() for j, own in enumerate(truth)]))
+    return float(np.mean(mechanism.variance(n, truth[0])))
+
+
+def _least_error(k: int, budget: Any, truth: NDArray[np.float64], n: int) -> float:
+    """Return the mean squared error of sets of the best size, which for many users is the best that
+    can be promised with this budget.
+
+    Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential
+    privacy", 2018.
+    """
+    epsilon = budget[-1] if isinstance(budget, tuple) else budget
+    e = np.exp(min(epsilon, 500.0))
+    sizes = np.arange(1, k)
+    p = sizes * e / (sizes * e + k - sizes)
+    q = (sizes * e * (sizes - 1) + (k - sizes) * sizes) / ((k - 1) * (sizes * e + k - sizes))
+    least = np.min(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q) * truth.mean())
+    return float(least / n)

@@ -1,0 +1,1 @@
+"""Tables of every kind, and the labels in them."""

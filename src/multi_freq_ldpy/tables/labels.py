@@ -1,0 +1,160 @@
+"""Labels of categories: what may be declared, and how those in a column become numbers."""
+
+from collections.abc import Iterable, Mapping, Set
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import validate
+
+
+def identity_of(label: Any) -> tuple[bool, Any]:
+    """Return what tells labels apart: to a dict, True is 1."""
+    return isinstance(label, bool), label
+
+
+def as_python(value: Any) -> Any:
+    """Return a NumPy or Arrow scalar as what Python has for it."""
+    return (
+        value.item()
+        if isinstance(value, np.generic)
+        else value.as_py()
+        if hasattr(value, "as_py")
+        else value
+    )
+
+
+def encode_column(
+    name: str,
+    values: list[Any],
+    labels: tuple[Any, ...],
+    other: Any,
+    missing: Any,
+    one: bool = False,
+) -> NDArray[np.int64]:
+    """Return the numbers of the labels in a column.
+
+    One that is not declared, or missing, has the category named for it, or is refused.
+
+    ``one`` says that the column is the answer of one user, which has no rows.
+    """
+    kinds = set(map(type, values))
+    if any(issubclass(kind, np.generic) for kind in kinds):
+        values = [as_python(each) for each in values]
+    codes = {identity_of(label): i for i, label in enumerate(labels)}
+    quick = {label: i for (truth, label), i in codes.items() if not truth}
+    truths = bool in set(map(type, values))
+
+    def code(value: Any) -> int:
+        try:
+            return codes.get(identity_of(value), -1) if truths else quick.get(value, -1)
+        except TypeError:  # a list, say
+            return -1
+
+    found = np.fromiter(map(code, values), np.int64, len(values))
+    instead = {True: codes.get(identity_of(missing), -1), False: codes.get(identity_of(other), -1)}
+    for i in np.flatnonzero(found < 0).tolist():
+        absent = is_missing(values[i])
+        if instead[absent] < 0:
+            what = (
+                "is missing"
+                if absent
+                else f"has the label {validate.quote(values[i])}, which is not declared"
+            )
+            known = ", ".join(map(repr, labels[:20])) + (
+                f" and {len(labels) - 20:,} more" if len(labels) > 20 else ""
+            )
+            where = f"answer {name!r}" if one else f"column {name!r}, row {i}"
+            raise ValueError(
+                f"{where} {what}: the categories are {known}; {'missing' if absent else 'other'}="
+                " names one for it"
+            )
+        found[i] = instead[absent]
+    return found
+
+
+def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
+    """Return names and categories, checked."""
+    if not isinstance(attributes, Mapping) or not attributes:
+        raise TypeError(
+            f"attributes must map names to categories, not {validate.quote(attributes)}"
+        )
+    found: dict[str, tuple[Any, ...]] = {}
+    for name, categories in attributes.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"attributes must have names, not {validate.quote(name)}")
+        check_label("names of attributes", name)
+        if isinstance(categories, str | bytes | Mapping | Set) or not isinstance(
+            categories, Iterable
+        ):
+            raise TypeError(
+                f"categories of {name!r} must be a list, not {validate.quote(categories)}"
+            )
+        labels = tuple(map(as_python, categories))
+        for each in labels:
+            check_label(f"categories of {name!r}", each)
+        if (
+            len(labels) < 2
+            or len(set(map(str, labels))) != len(labels)
+            or len(set(labels)) != len(labels)
+        ):
+            raise ValueError(
+                f"categories of {name!r} must be two or more, all different when written, not"
+                f" {validate.quote(list(labels))}"
+            )
+        found[name] = labels
+    return found
+
+
+def check_label(name: str, value: Any) -> Any:
+    """Return a label, if it is a string, a number or a truth value that can be written."""
+    if not isinstance(value, str | int | float) or (
+        isinstance(value, float) and not isfinite(value)
+    ):
+        raise TypeError(
+            f"{name} must be strings, numbers or truth values, not {validate.quote(value)}"
+        )
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError(f"{name} must be numbers of 64 bits, not one of {value.bit_length()}")
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ValueError(
+                f"{name} must be text that can be written as UTF-8, not {validate.quote(value)}"
+            ) from None
+    return value
+
+
+def label_cells(labels: tuple[Any, ...], protocol: Any) -> tuple[Any, ...]:
+    """Return the labels of what is estimated.
+
+    Those of a bucket are its first and last, where values are grouped.
+    """
+    if protocol.cells == len(labels):
+        return labels
+    cells = protocol.cell_of(np.arange(len(labels)))
+    groups = [[labels[i] for i in np.flatnonzero(cells == c)] for c in range(protocol.cells)]
+    return tuple(
+        str(group[0]) if len(group) == 1 else f"{group[0]} … {group[-1]}" for group in groups
+    )
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is missing: None, NaN, NA or NaT."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):
+        return False
+
+
+def sort_labels(labels: Iterable[Any]) -> list[Any]:
+    """Return labels in order; as if written, where they are of several types."""
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=str)

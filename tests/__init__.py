@@ -1,0 +1,1 @@
+"""The tests: one table of cases, one function for each check."""

@@ -1,0 +1,32 @@
+"""Every protocol and every solution keeps every law."""
+
+from collections.abc import Callable
+
+import pytest
+
+from multi_freq_ldpy import SHE, checks
+from multi_freq_ldpy.checks.tools import laws_of
+from multi_freq_ldpy.mechanism import Mechanism
+
+from .cases import EVERY, SMALL, SMALL_SOLUTIONS
+
+ENUMERATED = {"moments", "privacy", "lifetime", "fit"}
+
+
+@pytest.mark.parametrize("check", checks.CHECKS)
+@pytest.mark.parametrize("mechanism", EVERY, ids=repr)
+def test_check(mechanism: Mechanism, check: str, proved: Callable[[str, int], None]) -> None:
+    try:
+        checks.run_check(check, mechanism)
+        proved("laws held by a protocol or solution with its parameters", 1)
+        if check == "privacy" and not hasattr(mechanism, "log_law"):
+            proved("settings enumerated: all reports, all pairs of inputs", 1)
+            proved("pairs of a report and an input in them", sum(map(len, laws_of(mechanism))))
+    except checks.NotApplicable:
+        # Only enumeration may not apply: where reports are unbounded (SHE) or too many (large
+        # domains)
+        assert check in ENUMERATED
+        unbounded = any(
+            isinstance(each, SHE) for each in getattr(mechanism, "protocols", [mechanism])
+        )
+        assert unbounded or mechanism not in SMALL + SMALL_SOLUTIONS
