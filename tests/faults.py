@@ -390,21 +390,21 @@ def anew(
 class RedrawnSymbols(LGRR):
     """The permanent answer is drawn anew for every report. >>>"""
 
-    _again = anew
+    _report_again = anew
 
 
 @dataclass(frozen=True)
 class RedrawnBits(LOSUE):
     """The permanent bits are drawn anew for every report. >>>"""
 
-    _again = anew
+    _report_again = anew
 
 
 @dataclass(frozen=True)
 class RedrawnPositions(DBitFlipPM):
     """The held positions are drawn anew for every report. >>>"""
 
-    _again = anew
+    _report_again = anew
 
 
 @dataclass(frozen=True)
@@ -547,7 +547,7 @@ class GroupsForgotten(LOSUE):
 class AttributeRedrawn(SMP):
     """Samples an attribute for every report. >>>"""
 
-    _again = anew
+    _report_again = anew
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -312,7 +312,7 @@ def test_the_best_of_many_attacks_keeps_its_confidence() -> None:
 def test_bad_arguments() -> None:
     made = count()
     for call, message in (
-        (lambda: audit(3), "target must be a protocol, a solution or a callable, not 3"),
+        (lambda: audit(3), "mechanism must be a protocol, a solution or a callable, not 3"),
         (lambda: audit(lambda value: next(made)), "inputs must be given for a callable"),
         (lambda: audit(GRR(3, 1.0), 10), "n must be an integer from 20"),
         (lambda: audit(GRR(3, 1.0), confidence=1.0), "confidence must be"),

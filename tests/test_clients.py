@@ -262,7 +262,7 @@ def test_a_file_remembers(tmp_path: Path) -> None:
         again.report(7)
     assert path.stat().st_mtime_ns == written, "nothing new, nothing written"
     with pytest.raises(
-        ValueError, match="protocol of .* is .*LOLH.*, not .*LGRR.*one file a client"
+        ValueError, match="mechanism of .* is .*LOLH.*, not .*LGRR.*one file a client"
     ):
         Client.open(path, LGRR(50, 2.0, 1.0))
     with pytest.raises(ValueError, match="context of"):

@@ -59,7 +59,7 @@ def amplify(epsilon: float, d: int) -> float:
 
     The budget at which RS+FD reports one of d attributes.
 
-    >>> round(amplified(1.0, 2), 5), amplified(1.0, 1)
+    >>> round(amplify(1.0, 2), 5), amplify(1.0, 1)
     (1.48988, 1.0)
     """
     if d == 1:

@@ -42,7 +42,7 @@ def second_bits(p: Fraction, q: Fraction, eps_1: float, *, half: bool, k: int) -
     The less noise, the larger the ratio, so the least Q that keeps it within e^eps_1 is found by
     bisection.
 
-    >>> bits(Fraction(1, 2), Fraction(1, 10), 0.5, half=False, k=5) / 2**64
+    >>> second_bits(Fraction(1, 2), Fraction(1, 10), 0.5, half=False, k=5) / 2**64
     0.3469258359976818
     """
 
