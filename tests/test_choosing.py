@@ -147,7 +147,7 @@ def test_comparisons_of_tables() -> None:
         (({"a": "GRR"}, VALUES, [1.0]), {}, "protocols must be classes"),
         (([GRR], ["a", None, "b"], [1.0]), {}, "row 1 is missing"),
         (([GRR], ["a", "b"], [1.0]), {"k": 2}, "k must not be given"),
-        (([partial(SMP, GRR)], np.zeros((3, 2), int), [1.0]), {"estimator": "mle"}, "mle"),
+        (([partial(SMP, OUE)], np.zeros((3, 2), int), [1.0]), {"estimator": "mle"}, "mle"),
         (([GRR], VALUES, [1.0]), {"k": 3}, "k must be at least 20"),
         (([GRR], VALUES, [1.0]), {"repeats": 0}, "repeats"),
         (([GRR], VALUES, [1.0]), {"estimator": "best"}, "estimator"),

@@ -9,6 +9,7 @@ import runpy
 from pathlib import Path
 
 import pytest
+import tables
 
 from multi_freq_ldpy import checks
 
@@ -55,6 +56,13 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "tally",
         "estimates.csv",
     }
+
+
+@pytest.mark.parametrize("path", tables.DOCUMENTS, ids=lambda path: path.name)
+def test_tables_are_those_of_the_registry(path: Path) -> None:
+    text = path.read_text()
+    assert len(tables.TABLE.findall(text)) >= 2
+    assert tables.fill(text) == text, "python docs/tables.py writes them"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -1,35 +1,76 @@
 """Names and classes of the protocols and solutions; both as JSON and back."""
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from .core import validate
 from .core.deprecation import accept_old_names
 from .core.tally import Specs, Tally
 from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
 from .longitudinal.dbitflip import DBitFlipPM
+from .protocol import Protocol
 from .protocols.grr import GRR
 from .protocols.hashing import BLH, OLH
 from .protocols.histogram import SHE
 from .protocols.subset import SS
 from .protocols.unary import OUE, SUE, THE
+from .solutions.base import Solution
 from .solutions.rsfd import RSFD
 from .solutions.smp import SMP
 from .solutions.spl import SPL
 
-if TYPE_CHECKING:
-    from .protocol import Protocol
-    from .solutions.base import Solution
-
 VERSION = 1
-_ONE_SHOT = (GRR, BLH, OLH, SS, SUE, OUE, THE, SHE)
-_MEMOIZED = (LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH, DBitFlipPM)
-PROTOCOLS: dict[str, type["Protocol"]] = {c.__name__: c for c in (*_ONE_SHOT, *_MEMOIZED)}
-SOLUTIONS: dict[str, type["Solution"]] = {c.__name__: c for c in (SPL, SMP, RSFD)}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A class of the registry: what its reports are, and what to choose it for, in a few words.
+
+    Tables of the documentation are made of these words.
+    """
+
+    cls: type[Any]
+    report: str
+    choose: str
+
+
+ENTRIES = {
+    entry.cls.__name__: entry
+    for entry in (
+        Entry(GRR, "a value", "small domains, k < 3e^ε + 2"),
+        Entry(BLH, "a seed and a bit", "comparison"),
+        Entry(OLH, "a seed and a symbol", "large domains, where reports have to be small"),
+        Entry(SS, "a set of values, as k bits", "least total error on uniform data"),
+        Entry(SUE, "k bits", "comparison (basic one-time RAPPOR)"),
+        Entry(OUE, "k bits", "large domains, where k bits are affordable"),
+        Entry(THE, "k bits", "comparison"),
+        Entry(SHE, "k integers", "sums of noisy histograms"),
+        Entry(LGRR, "a value", "small domains, again and again"),
+        Entry(LSUE, "k bits", "comparison (basic RAPPOR)"),
+        Entry(LSOUE, "k bits", "comparison"),
+        Entry(LOUE, "k bits", "comparison"),
+        Entry(LOSUE, "k bits", "large domains, again and again"),
+        Entry(LBLH, "a seed and a bit", "values that change often: two permanent answers"),
+        Entry(LOLH, "a seed and a symbol", "large domains, where reports have to be small"),
+        Entry(DBitFlipPM, "d_bits of b bits, and which", "numbers that change a little"),
+        Entry(SPL, "every attribute with ε/d", "comparison, or two attributes at most"),
+        Entry(SMP, "one attribute, drawn at random, with all of ε", "protecting whole records"),
+        Entry(RSFD, "one attribute among fakes (RS+FD)", "protecting one attribute at a time"),
+    )
+}
+"""Every protocol and solution by name. Tests, tables and commands find them here."""
+
+PROTOCOLS: dict[str, type[Protocol]] = {
+    name: entry.cls for name, entry in ENTRIES.items() if issubclass(entry.cls, Protocol)
+}
+SOLUTIONS: dict[str, type[Solution]] = {
+    name: entry.cls for name, entry in ENTRIES.items() if issubclass(entry.cls, Solution)
+}
 
 
 @accept_old_names(protocol="mechanism")
-def to_spec(mechanism: "Protocol | Solution") -> dict[str, Any]:
+def to_spec(mechanism: Protocol | Solution) -> dict[str, Any]:
     """Return a protocol or solution as a dict that JSON can hold.
 
     All that client and aggregator have to share.

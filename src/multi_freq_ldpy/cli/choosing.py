@@ -17,7 +17,16 @@ from ..studies import comparison, planning
 from ..tables.labels import is_missing, sort_labels
 from . import files
 from .files import BadFile
-from .terminal import Force, Json, Seed, as_json_text, build_example, command, print_table
+from .terminal import (
+    ESTIMATORS,
+    Force,
+    Json,
+    Seed,
+    as_json_text,
+    build_example,
+    command,
+    print_table,
+)
 
 
 @command
@@ -91,7 +100,7 @@ def compare(
         list[float] | None, typer.Option(help="The budget for one report, beside each --eps-perm.")
     ] = None,
     repeats: Annotated[int, typer.Option(help="Repetitions.")] = 30,
-    estimator: Annotated[str, typer.Option(help="raw, norm, norm_sub or mle.")] = "raw",
+    estimator: Annotated[str, typer.Option(help=ESTIMATORS)] = "raw",
     metric: Annotated[str, typer.Option(help="mse, mae or max.")] = "mse",
     png: Annotated[Path | None, typer.Option(help="Draw the errors into this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report into this file.")] = None,

@@ -17,7 +17,7 @@ from ..core import validate
 from ..core.randomness import Stream
 from ..core.tally import MAGIC as PLAIN
 from ..core.tally import Tally
-from ..estimation import plots
+from ..estimation import plots, postprocess
 from ..files.atomic import open_atomic
 from ..files.progress import Progress
 from ..longitudinal.panel import Panel
@@ -28,6 +28,7 @@ from ..survey import MAGIC, Survey
 from . import files
 from .files import BadFile
 from .terminal import (
+    ESTIMATORS,
     Force,
     Json,
     Seed,
@@ -188,7 +189,7 @@ def estimate(
     reports: Annotated[
         list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)
     ],
-    method: Annotated[str, typer.Option(help="raw, norm or norm_sub.")] = "raw",
+    method: Annotated[str, typer.Option(help=ESTIMATORS)] = "raw",
     csv: Annotated[Path | None, typer.Option(help="Write a table into this file.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the estimates into this file (.png, .svg or .pdf).")
@@ -197,14 +198,13 @@ def estimate(
     force: Force = False,
 ) -> None:
     """Estimate how frequent each category is."""
-    if method not in ("raw", "norm", "norm_sub"):
-        raise ValueError(f"--method must be raw, norm or norm_sub, not {method!r}")
+    validate.choice("--method", method, ("raw", *postprocess.METHODS))
     files.require_outputs(force, csv, plot, inputs=[survey, *reports])
     if plot and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--plot must end in .png, .svg or .pdf, not in {plot.suffix!r}")
     shared = _load_survey(survey)
     raw = shared.estimate(_tally_files(shared, reports))
-    found = raw if method == "raw" else getattr(raw, method)()
+    found = raw.postprocess(method)
     columns = found.to_frame("dict")
     if csv:
         text = StringIO()

@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..estimation.postprocess import METHODS
 from ..estimation.several import Estimates
 from ..protocol import Protocol, budgets_of
 
@@ -31,6 +32,7 @@ out = Console(
 )
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+ESTIMATORS = f"raw, {', '.join(list(METHODS)[:-1])} or {[*METHODS][-1]}."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[
     int | None,

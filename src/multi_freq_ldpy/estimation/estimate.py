@@ -138,32 +138,35 @@ class Estimate:
             kind=self.kind if kind is None else kind,
         )
 
+    def postprocess(self, method: str) -> "Estimate":
+        """Return the distribution that a post-processing makes of the frequencies.
+
+        ``method`` is one of ``estimation.postprocess.METHODS``; "raw" changes nothing.
+        """
+        if validate.choice("method", method, ("raw", *postprocess.METHODS)) == "raw":
+            return self
+        self._require_raw("further post-processing")
+        chosen = postprocess.METHODS[method]
+        if not chosen.applies(self.channel) or (chosen.limits and self.counts is None):
+            raise ValueError(f"{method} is for {chosen.limits}; use protocol.em(reports)")
+        answered = np.asarray(self.n).any()
+        known = np.nan_to_num(self.frequencies, nan=0.0) if answered else np.zeros(len(self))
+        raw = postprocess.Raw(known, self.counts, self.channel)
+        return replace(self, frequencies=chosen.process(raw), method=method)
+
     def norm(self) -> "Estimate":
         """Clip at 0 and divide by the sum."""
-        return self._with_method(postprocess.norm(self._known_frequencies()), "norm")
+        return self.postprocess("norm")
 
     def norm_sub(self) -> "Estimate":
         """Project on the distributions: the nearest one."""
-        return self._with_method(postprocess.norm_sub(self._known_frequencies()), "norm_sub")
+        return self.postprocess("norm_sub")
 
     def mle(self) -> "Estimate":
         """Return the most likely distribution given the counts, for protocols that report one value
         (GRR).
         """
-        self._require_raw("further post-processing")
-        if self.counts is None or not self.channel.own_other == self.channel.others == 0:
-            raise ValueError(
-                "mle is known in closed form only where a report is one value; use"
-                " protocol.em(reports)"
-            )
-        if not self.n:
-            return self._with_method(np.full(len(self), 1 / len(self)), "mle")
-        return self._with_method(
-            postprocess.mle(
-                self.counts, int(self.counts.sum()), float(self.channel.q), self.channel.slope
-            ),
-            "mle",
-        )
+        return self.postprocess("mle")
 
     def group(self, values: Sequence[Any] | NDArray[Any], label: Any = None) -> "Estimate":
         """Return the frequency of a group of values taken together, as an estimate of one entry
@@ -295,17 +298,6 @@ class Estimate:
                     f" {validate.quote(label)}"
                 )
         return np.array([places[identity_of(label)] for label in values], np.int64)
-
-    def _with_method(self, frequencies: NDArray[np.float64], method: str) -> "Estimate":
-        return replace(self, frequencies=frequencies, method=method)
-
-    def _known_frequencies(self) -> NDArray[np.float64]:
-        self._require_raw("further post-processing")
-        return (
-            np.nan_to_num(self.frequencies, nan=0.0)
-            if np.asarray(self.n).any()
-            else np.zeros(len(self))
-        )
 
     def _require_raw(self, what: str) -> None:
         if self.method != "raw":

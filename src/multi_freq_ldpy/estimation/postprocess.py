@@ -6,10 +6,12 @@ Each loses the unbiasedness and the error that the raw estimate carries.
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..core.channel import Channel
 
 if TYPE_CHECKING:
     from ..protocol import Protocol
@@ -71,6 +73,45 @@ def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
     result = np.zeros(share.size)
     result[order[t:]] = ((1 - t * q) * ascending[t:] / kept_sum[t] - q) / gap
     return norm(result)
+
+
+class Raw(NamedTuple):
+    """A raw estimate as post-processings take it: frequencies that nobody reported are 0."""
+
+    frequencies: Vector
+    counts: NDArray[np.int64] | None
+    channel: Channel
+
+
+@dataclass(frozen=True)
+class Method:
+    """A post-processing: a function of a raw estimate, and the channels that it is for.
+
+    ``limits`` says in words what ``applies`` asks for, for error messages.
+    """
+
+    process: Callable[[Raw], Vector]
+    applies: Callable[[Channel], bool] = lambda channel: True
+    limits: str = ""
+
+
+def _mle_of(raw: Raw) -> Vector:
+    k = len(raw.frequencies)
+    if raw.counts is None or not raw.counts.any():
+        return np.full(k, 1 / k)
+    return mle(raw.counts, int(raw.counts.sum()), float(raw.channel.q), raw.channel.slope)
+
+
+METHODS: dict[str, Method] = {
+    "norm": Method(lambda raw: norm(raw.frequencies)),
+    "norm_sub": Method(lambda raw: norm_sub(raw.frequencies)),
+    "mle": Method(
+        _mle_of,
+        lambda channel: channel.own_other == channel.others == 0,
+        "protocols that report one value",
+    ),
+}
+"""Every post-processing by name: estimates, ``compare`` and the command line read it."""
 
 
 @dataclass(frozen=True)

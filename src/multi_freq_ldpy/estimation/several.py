@@ -59,13 +59,17 @@ class Estimates(tuple[Estimate, ...]):
             )
         return super().__getitem__(self.names.index(attribute))
 
+    def postprocess(self, method: str) -> "Estimates":
+        """Post-process each attribute: see ``Estimate.postprocess``."""
+        return Estimates(each.postprocess(method) for each in self)
+
     def norm(self) -> "Estimates":
         """Clip each attribute at 0 and divide by the sum."""
-        return Estimates(each.norm() for each in self)
+        return self.postprocess("norm")
 
     def norm_sub(self) -> "Estimates":
         """Project each attribute on the distributions."""
-        return Estimates(each.norm_sub() for each in self)
+        return self.postprocess("norm_sub")
 
     def labelled(
         self, labels: Iterable[Iterable[Any]], names: Iterable[str | None], kind: str | None = None

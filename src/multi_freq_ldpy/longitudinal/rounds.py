@@ -19,7 +19,7 @@ def second_symbols(m: int, p: Fraction, q: Fraction, eps_1: float) -> tuple[int,
     rounds', and its ratio (1 + (m − 1)(p − q))/(1 − (p − q)) is at most c for p − q ≤ (c − 1)/(c +
     m − 1).
 
-    >>> t, q = symbols(3, Fraction(1, 2), Fraction(1, 4), 0.5)
+    >>> t, q = second_symbols(3, Fraction(1, 2), Fraction(1, 4), 0.5)
     >>> t + 2 * q == 2**64, round(t / 2**64, 6)
     (True, 0.807451)
     """

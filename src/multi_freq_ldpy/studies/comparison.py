@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..core import validate
 from ..core.randomness import Rng, as_stream
+from ..estimation import postprocess
 from ..estimation.several import Estimates
 from ..files.progress import Progress
 from ..protocol import Protocol, budgets_of, build_protocol
@@ -27,7 +28,6 @@ METRICS: dict[str, Callable[[NDArray[Any]], float]] = {
     "mae": lambda errors: float(np.mean(np.abs(errors))),
     "max": lambda errors: float(np.max(np.abs(errors))),
 }
-ESTIMATORS = ("raw", "norm", "norm_sub", "mle")
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ def compare_histograms(
         )
     pairs = dict.fromkeys(check_budgets(f"budgets[{i}]", one) for i, one in enumerate(budgets))
     times = validate.Integer(1, 2**31)("repeats", repeats)
-    validate.choice("estimator", estimator, ESTIMATORS)
+    validate.choice("estimator", estimator, ("raw", *postprocess.METHODS))
     validate.choice("metric", metric, tuple(METRICS))
     stream, cells, n = as_stream(rng), [], int(held[0].sum())
     truth = [each / n for each in held]
@@ -242,7 +242,7 @@ def compare_histograms(
                     else mechanism.simulate(held[0], stream)
                 )
                 estimate = mechanism.estimate(tally)
-                found = estimate if estimator == "raw" else getattr(estimate, estimator)()
+                found = estimate.postprocess(estimator)
                 own = found if isinstance(found, Estimates) else [found]
                 errors[i] = np.mean(
                     [
@@ -295,13 +295,10 @@ def _build_mechanisms(
             ):
                 needs = "a protocol, for one attribute" if single else "a solution, for records"
                 raise TypeError(f"{name} must make {needs}, not {validate.quote(mechanism)}")
-            if estimator == "mle" and (
-                isinstance(mechanism, Solution)
-                or not mechanism.channel.own_other == mechanism.channel.others == 0
-            ):
-                raise ValueError(
-                    f"estimator 'mle' is for protocols that report one value, not for {name}"
-                )
+            if estimator != "raw":
+                method = postprocess.METHODS[estimator]
+                if not all(method.applies(seen.channel) for seen, _ in mechanism.parts):
+                    raise ValueError(f"estimator {estimator!r} is for {method.limits}, not {name}")
             found.append((name, budget, mechanism))
     return found
 
