@@ -5,6 +5,7 @@ A table stands between a line with ``table: NAME`` and one with ``table end``.
 
 import re
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 from multi_freq_ldpy import registry
@@ -29,7 +30,8 @@ def protocols() -> str:
     for name, cls in registry.PROTOCOLS.items():
         entry, budgets = registry.ENTRIES[name], budgets_of(cls)
         length = cls(1000, *[2.0, 1.0][-len(budgets) :]).report_bytes
-        rows.append([f"`{name}(k, {', '.join(budgets)})`", entry.report, str(length), entry.choose])
+        given = ", ".join(each.name for each in fields(cls))
+        rows.append([f"`{name}({given})`", entry.report, str(length), entry.choose])
     return table(["protocol", "a report is", "bytes at k = 1000, ε = 1", "choose it for"], rows)
 
 

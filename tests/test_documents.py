@@ -18,6 +18,13 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
 
 
+EXAMPLES = {
+    "class Warner": "own_protocol",
+    "class PerAttribute": "own_solution",
+    "def norm_cut": "own_postprocessing",
+}
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)  # where a page writes files
@@ -25,10 +32,10 @@ def test_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     printed = None
     for language, text in BLOCK.findall(path.read_text()):
         if language == "python":
-            # The laws need a class that can be pickled: the tested file provides it
-            if "class Warner" in text:
-                assert text in (ROOT / "examples" / "own_protocol.py").read_text()
-                text = "from own_protocol import Warner"
+            # Checks need a class that can be pickled: the tested file provides it
+            if example := next((name for name in EXAMPLES if name in text), None):
+                assert text in (ROOT / "examples" / f"{EXAMPLES[example]}.py").read_text()
+                text = f"from {EXAMPLES[example]} import {example.split()[1]}"
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(text, names)
             printed = out.getvalue()

@@ -76,10 +76,7 @@ class Protocol(Mechanism):
                 self, each.name, each.metadata["check"](each.name, getattr(self, each.name))
             )
         # Parameters that cannot be realised are refused here, not at the first report
-        _ = (
-            self.channel,
-            self.privacy,
-        )
+        _ = self.channel, self.privacy
 
     # What a subclass declares
 
@@ -190,9 +187,9 @@ class Protocol(Mechanism):
         return self._simulate(counts, rng, nobody) if n else np.zeros(self.cells, np.int64), n
 
     def _fake(self, kind: str) -> Fake:
-        """Return what RS+FD sends in place of a report about this attribute (``kind``.
+        """Return what RS+FD sends in place of a report about this attribute.
 
-        "zero" or "random").
+        ``kind`` is "zero" or "random".
         """
         raise TypeError(
             f"RSFD cannot hide {type(self).__name__}: it does not say what a fake report is"

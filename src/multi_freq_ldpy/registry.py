@@ -41,7 +41,12 @@ ENTRIES = {
         Entry(GRR, "a value", "small domains, k < 3e^ε + 2"),
         Entry(BLH, "a seed and a bit", "comparison"),
         Entry(OLH, "a seed and a symbol", "large domains, where reports have to be small"),
-        Entry(SS, "a set of values, as k bits", "least total error on uniform data"),
+        Entry(
+            SS,
+            "a set of values, as k bits",
+            "least total error: no unbiased ε-LDP protocol has less on uniform data,"
+            " for many users",
+        ),
         Entry(SUE, "k bits", "comparison (basic one-time RAPPOR)"),
         Entry(OUE, "k bits", "large domains, where k bits are affordable"),
         Entry(THE, "k bits", "comparison"),

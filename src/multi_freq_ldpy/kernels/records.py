@@ -17,13 +17,12 @@ PARTS = 4
 
 @jit
 def group(which, order, edges):
-    """List the users by group: those of group j, in ascending order, are ``order[edges[j] .
+    """List the users by group.
 
-    Edges[j + 1]]``.
-
-    A number beyond the last group is taken for the last. Parts of the users are counted side by
-    side, since to add to one entry again and again takes longer. Another thread might change the
-    numbers, so they are read once.
+    Those of group j, in ascending order, are ``order[edges[j] : edges[j + 1]]``. A number beyond
+    the last group is taken for the last. Parts of the users are counted side by side, since to add
+    to one entry again and again takes longer. Another thread might change the numbers, so they are
+    read once.
     """
     groups, n, last = edges.size - 1, uint64(which.size), uint64(PARTS - 1)
     part = n // uint64(PARTS)
