@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint types bench audits verify mutants fuzz docs pictures package lowest clean
+.PHONY: setup demo test lint hooks types bench audits verify mutants fuzz docs pictures package lowest clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -14,13 +14,16 @@ demo: $(VENV)/core
 # What all the targets need, before any two of them run side by side.
 setup: $(VENV)/dev $(VENV)/docs
 
-# The suite, on JOBS processes.
+# QUICK=1 asks for the short form of any target; those that write into docs/ write into build/ then.
+QUICK ?=
+
+# The suite, on JOBS processes. QUICK=1 leaves out what draws many reports, takes long or starts processes.
 JOBS ?= 2
 test: $(VENV)/dev
-	$(RUN) -m pytest -n $(JOBS) --dist worksteal
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(if $(QUICK),-m "not (statistical or slow or process)")
 
 # Hostile input, guided by coverage, from the corpus on: SECONDS for each target; `make fuzz KEEP=--keep` adds new small inputs to the corpus.
-SECONDS := 60
+SECONDS := $(if $(QUICK),5,60)
 fuzz: $(VENV)/fuzz
 	$(RUN) fuzz/fuzz.py --seconds $(SECONDS) $(KEEP)
 
@@ -32,21 +35,27 @@ mutants: $(VENV)/dev
 lint: $(VENV)/dev
 	$(RUN) -m ruff check .
 	$(RUN) -m ruff format --check .
+	$(VENV)/bin/lint-imports
+	$(RUN) tools/hygiene.py
+
+# The same as a hook of git, before every commit.
+hooks: $(VENV)/dev
+	$(VENV)/bin/pre-commit install
 
 types: $(VENV)/dev
 	$(RUN) -m mypy
 
-# Everything beside the packages it is compared with, into docs/benchmark.md; `make bench QUICK=--quick` takes a minute, into build/.
+# Everything beside the packages it is compared with, into docs/benchmark.md; `make bench QUICK=1` takes a minute.
 bench: $(VENV)/bench
-	$(RUN) benchmarks/bench.py $(QUICK)
+	$(RUN) benchmarks/bench.py $(if $(QUICK),--quick)
 
-# Everything that is claimed, verified at length (a quarter of an hour), into docs/verification.md; `make verify QUICK=--quick` is a sample.
+# Everything that is claimed, verified at length (a quarter of an hour), into docs/verification.md; `make verify QUICK=1` is a sample.
 verify: $(VENV)/dev
-	$(RUN) verification/verify.py $(QUICK)
+	$(RUN) verification/verify.py $(if $(QUICK),--quick)
 
-# Privacy as measured, of this package and of others, into docs/audits.md; `make audits QUICK=--quick` takes a minute, into build/.
+# Privacy as measured, of this package and of others, into docs/audits.md; `make audits QUICK=1` takes a minute.
 audits: $(VENV)/bench
-	$(RUN) benchmarks/audits.py $(QUICK)
+	$(RUN) benchmarks/audits.py $(if $(QUICK),--quick)
 
 # The documentation, into build/docs: tutorials are run, and a warning is an error.
 docs: $(VENV)/docs
@@ -66,14 +75,14 @@ package: $(VENV)/dev
 	cd / && for n in 1 2 3 4; do $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_$$n.py || exit 1; done
 	rm -rf .venv-wheel
 
-# What depends on NumPy and numba, on the oldest that pyproject.toml admits and without the extras: kernels, vectors, reports, counts, functions.
-OLDEST := tests/test_vectors.py tests/test_randomness.py tests/test_kernels.py tests/test_input.py tests/test_checks.py tests/test_several.py \
-          tests/test_over_time.py tests/test_clients.py tests/test_functions.py tests/test_functions_several.py tests/test_worst_case.py
+# What depends on NumPy and numba, on the oldest that pyproject.toml admits and without the extras.
+OLDEST := $(addprefix tests/test_,$(addsuffix .py,vectors old_files randomness kernels input checks \
+          several over_time clients functions functions_several worst_case))
 lowest:
 	rm -rf .venv-lowest
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet "numpy==1.26.0" "numba==0.59.0" -e . "pytest>=8" "pytest-xdist>=3.6"
-	.venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal $(OLDEST) -k "not (unbiased or variance or fit or cover or moments or rounds or listings or drawn_ahead or averaging)"
+	.venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal $(OLDEST) -m "not (statistical or slow or process)"
 	rm -rf .venv-lowest
 
 $(VENV)/bin/python:

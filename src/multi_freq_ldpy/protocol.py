@@ -72,9 +72,10 @@ class Protocol(Mechanism):
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            object.__setattr__(
-                self, each.name, each.metadata["check"](each.name, getattr(self, each.name))
-            )
+            if "check" not in each.metadata:
+                raise TypeError(f"field {each.name} must have a validator: declared(validator)")
+            value = each.metadata["check"](each.name, getattr(self, each.name))
+            object.__setattr__(self, each.name, value)
         # Parameters that cannot be realised are refused here, not at the first report
         _ = self.channel, self.privacy
 
