@@ -1,15 +1,29 @@
 """The package as it is installed: what it imports, where it can run, what it exports."""
 
+import importlib
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import multi_freq_ldpy
-from multi_freq_ldpy import registry
+from multi_freq_ldpy import (
+    GRR,
+    LGRR,
+    Client,
+    Panel,
+    Tally,
+    audit,
+    checks,
+    exact_epsilon,
+    influence,
+    registry,
+    wire,
+)
 
 ROOT = Path(multi_freq_ldpy.__file__).parent
 RANDOMIZE = (
@@ -44,7 +58,8 @@ def test_importing_is_light() -> None:
         " sys.modules}))"
     ).split()
     assert "numpy" in loaded
-    assert not {"numba", "llvmlite", "scipy", "pandas", "matplotlib"} & set(loaded)
+    extras = {"narwhals", "pandas", "polars", "pyarrow", "matplotlib", "typer", "rich", "scipy"}
+    assert not ({"numba", "llvmlite"} | extras) & set(loaded)
 
 
 def test_what_needs_no_kernel_loads_no_numba() -> None:
@@ -72,6 +87,59 @@ def test_numba_is_imported_by_kernels_only() -> None:
         if "import numba" in path.read_text() or "from numba" in path.read_text()
     }
     assert users == {"kernels"}
+
+
+PATHS = {
+    "protocol": "OneShot Protocol declared",
+    "mechanism": "Mechanism",
+    "randomness": "Source Stream as_generator as_stream subkey",
+    "exact": "WORD amplified bit_weights exp symbol_weights",
+    "wire": "decode encode",
+    "registry": "PROTOCOLS SOLUTIONS from_spec to_spec",
+    "checks": "CHECKS LAWS CheckFailed LawBroken NotApplicable check_law check_protocol run_check",
+    "survey": "Survey",
+    "datasets": "population",
+}
+
+
+@pytest.mark.parametrize(("module", "names"), PATHS.items(), ids=list(PATHS))
+def test_modules_stay_where_they_are(module: str, names: str) -> None:
+    """Paths that documents name, for protocols written elsewhere."""
+    found = importlib.import_module(f"multi_freq_ldpy.{module}")
+    assert all(hasattr(found, name) for name in names.split())
+
+
+LGRR5 = LGRR(5, 2.0, 1.0)
+OLD_NAMES: dict[str, Callable[[], object]] = {
+    "Client": lambda: Client(protocol=LGRR5),
+    "Panel": lambda: Panel(protocol=LGRR5, n=3),
+    "Tally": lambda: Tally(protocol=GRR(2, 1.0), counts=[1, 0], n=1),
+    "wire.encode": lambda: wire.encode(protocol=GRR(2, 1.0), reports=[1]),
+    "wire.decode": lambda: wire.decode(protocol=GRR(2, 1.0), data=b"\1"),
+    "registry.to_spec": lambda: registry.to_spec(protocol=GRR(2, 1.0)),
+    "exact_epsilon": lambda: exact_epsilon(protocol=GRR(2, 1.0)),
+    "influence": lambda: influence(protocol=GRR(2, 1.0), n=10, m=1),
+    "audit": lambda: audit(target=GRR(2, 1.0), n=100, rng=1),
+    "checks.run_check": lambda: checks.run_check("spec", protocol=GRR(2, 1.0)),
+    "Client.protocol": lambda: Client(LGRR5).protocol,
+    "Panel.protocol": lambda: Panel(LGRR5, 3).protocol,
+    "Tally.protocol": lambda: GRR(2, 1.0).tally([1]).protocol,
+}
+
+
+@pytest.mark.parametrize("call", OLD_NAMES.values(), ids=list(OLD_NAMES))
+def test_old_names_work_and_warn(call: Callable[[], object]) -> None:
+    with pytest.warns(DeprecationWarning, match="(protocol|target) is now mechanism") as warned:
+        call()
+    assert [each.filename for each in warned] == [__file__], "it points at the caller"
+
+
+def test_old_and_new_name_together_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="mechanism must be given once"):
+        wire.encode(mechanism=GRR(2, 1.0), protocol=GRR(2, 1.0), reports=[1])
+    with pytest.warns(DeprecationWarning, match="protocol is now mechanism"):
+        opened = Client.open(tmp_path / "client", protocol=LGRR5)
+    assert opened.mechanism == LGRR5
 
 
 def test_read_only_installation_and_home(tmp_path: Path) -> None:
