@@ -6,7 +6,7 @@ The oracle they are compared with, bit for bit.
 import math
 import struct
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -19,6 +19,7 @@ from multi_freq_ldpy.protocols.unary import UnaryEncoding
 MASK = 2**32 - 1
 
 
+@lru_cache(maxsize=2**12)
 def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
     """Return 64 bytes of the key stream (RFC 8439, section 2.3, with the counter and nonce words
     joined to 64 bits each).
