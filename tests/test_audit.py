@@ -76,6 +76,7 @@ def test_limits_of_large_counts_are_close_to_normal_ones() -> None:
     assert evidence.upper_limit(0, n, 0.005) == pytest.approx(-log(0.005) / n, rel=1e-4)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     "protocol", [GRR(10, 1.0), OUE(10, 1.0), SS(10, 1.0), OLH(10, 1.0)], ids=repr
 )
@@ -86,6 +87,7 @@ def test_a_million_reports_come_within_five_per_cent(protocol: Any, proved: Prov
     proved("reports audited", 10**6)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("mechanism", "share"),
     [
@@ -117,6 +119,7 @@ def test_bounds_hold_and_come_close(mechanism: Any, share: float, proved: Proved
     )
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     "mechanism",
     [
@@ -139,6 +142,7 @@ def test_memory_holds_over_sequences(mechanism: Any, proved: Proved) -> None:
         assert audit(mechanism, 8000, rng=3).epsilon <= mechanism.privacy.report < found.epsilon
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("mechanism", "rounds", "n"),
     [
@@ -160,6 +164,7 @@ def test_faults_are_measured(mechanism: Any, rounds: int, n: int) -> None:
     assert audit(mechanism, n, rounds=rounds, rng=4).epsilon > (said if said < inf else 4.0)
 
 
+@pytest.mark.statistical
 def test_callables_of_anyone() -> None:
     """Values to bytes or to reports of any kind: with a statistic, and with what is learnt.
 
@@ -240,6 +245,7 @@ def test_leaks_of_every_kind_are_learnt() -> None:
         assert audit(leak, 4000, inputs=(0, 1)).epsilon > 4.0
 
 
+@pytest.mark.statistical
 def test_clients_of_anyone() -> None:
     """Clients that remember, and clients that do not, for a callable that makes them."""
     protocol = LGRR(4, 2.0, 1.0)
@@ -257,6 +263,7 @@ def test_statistics_of_bytes() -> None:
     assert 0.7 < found.epsilon <= 1.0
 
 
+@pytest.mark.statistical
 def test_two_hundred_audits_keep_their_confidence(proved: Proved) -> None:
     """Bounds of 90 % exceed the exact loss in at most a tenth of 200 runs.
 
@@ -295,6 +302,7 @@ def test_bounds_are_corrected_for_what_was_tried(mechanism: Any, rounds: int, te
     assert found.epsilon == pytest.approx(log(low / high), rel=1e-9)
 
 
+@pytest.mark.statistical
 def test_the_best_of_many_attacks_keeps_its_confidence() -> None:
     """A hundred independent attacks at a time, each on a loss of log 3, with a confidence of 90 %.
 

@@ -28,6 +28,7 @@ from .cases import CHAINS, ONE_SHOT
 VALUES = np.repeat(np.arange(20), np.arange(20) * 10)
 
 
+@pytest.mark.statistical
 def test_errors_are_those_of_theory() -> None:
     """The mean over 300 repetitions is within five of its deviations of the expected error, for
     every protocol and solution.

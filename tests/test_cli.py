@@ -487,6 +487,7 @@ def test_comparisons(folder: Path) -> None:
         assert message in run("compare", folder / "people.csv", *arguments, code=2)
 
 
+@pytest.mark.slow
 def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "smokes" in run("demo", "--users", 2000, "--seed", 1)
     assert set(json.loads(run("protocols", "--json"))["protocol"]) == set(registry.PROTOCOLS)
@@ -610,6 +611,7 @@ except MemoryError:
 """
 
 
+@pytest.mark.process
 def test_a_file_ten_times_larger_than_memory(folder: Path) -> None:
     """A process that may take 32 MB more than it has estimates a file of 320."""
     extra, row = 32 * 2**20, b"yes,30,coast," + b"x" * 1000 + b"\n"

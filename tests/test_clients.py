@@ -145,6 +145,7 @@ def test_reports_are_reports() -> None:
             assert len({int(each["attribute"]) for each in reports}) == 1
 
 
+@pytest.mark.statistical
 def test_clients_fit_the_law() -> None:
     """First reports of 4000 devices with their own secrets have the law of the protocol.
 
@@ -606,6 +607,7 @@ def everything(reading: int) -> bytes:
     return data
 
 
+@pytest.mark.process
 def test_killed_twenty_times(tmp_path: Path) -> None:
     """A child reports as fast as it can and is killed.
 

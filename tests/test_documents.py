@@ -43,6 +43,7 @@ def test_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             assert printed == text
 
 
+@pytest.mark.slow
 def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every command on the page of the command line, in its order."""
     testing = pytest.importorskip("typer.testing")
@@ -95,6 +96,7 @@ def test_promises_name_tests_that_exist() -> None:
         assert all(law in checks.CHECKS for law in laws.split(", ") if law), laws
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "docs" / "tutorials").glob("*.py")), ids=lambda path: path.name
 )

@@ -57,14 +57,20 @@ def repeat(message: str, *path: Path) -> str:
     return done.stderr
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("protocol", "law"), FAULTS, ids=lambda x: repr(x))
 def test_fault_is_rejected(
     protocol: Mechanism, law: str, proved: Callable[[str, int], None]
 ) -> None:
     said(protocol, law)
+    proved("planted faults rejected by the check that names them", 1)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("protocol", [each for each, _ in FAULTS[::12]], ids=repr)
+def test_running_every_check_finds_faults_too(protocol: Mechanism) -> None:
     with pytest.raises(checks.CheckFailed):
         checks.check_protocol(protocol)
-    proved("planted faults rejected by the law that names them", 1)
 
 
 def test_what_is_planted_while_it_runs_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,6 +94,7 @@ def test_what_is_planted_while_it_runs_is_rejected(monkeypatch: pytest.MonkeyPat
     )
 
 
+@pytest.mark.process
 def test_the_last_line_repeats_what_is_broken(tmp_path: Path) -> None:
     """In a new process: a protocol from elsewhere, and one of the package in a copy whose source is
     mutated.

@@ -65,6 +65,7 @@ def test_signature(line: str) -> None:
     assert function.__doc__
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("number", "shape"), [(1, (5,)), (2, (5,)), (3, (3, 4)), (4, (3, 4))])
 def test_listings_of_the_paper(number: int, shape: tuple[int, ...]) -> None:
     """A million users each: 0.02 is more than six standard errors."""
@@ -117,6 +118,7 @@ def aggregate(
     return aggregator(reports, *epsilon, **options, k=k)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), FUNCTIONS)
 def test_clients_and_aggregators(
     client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any
@@ -179,6 +181,7 @@ def test_clients_and_aggregators(
             ibu(reports[:10], k, *epsilon, **options, **option)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("k", [4, 6])
 @pytest.mark.parametrize(("client", "options", "cls", "mi", "ibu"), DRAWN_AHEAD)
 def test_drawn_ahead_reports_follow_the_law(

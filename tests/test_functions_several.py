@@ -124,6 +124,7 @@ def test_every_function_is_a_case() -> None:
     assert len(CASES) == 8 + 8 + 10 + 6 + 6
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
 def test_clients_and_aggregators(
     client: Any, aggregator: Any, options: dict[str, Any], make: Any
@@ -254,6 +255,7 @@ def on_the_wire(solution: Any, report: Any) -> bytes:
     )
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("client", "aggregator", "options", "make"), CASES)
 def test_drawn_ahead_reports_follow_the_law(
     client: Any, aggregator: Any, options: dict[str, Any], make: Any

@@ -133,6 +133,7 @@ def test_arbitrary_bytes(name: str, proved: Proved) -> None:
     proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_valid_bytes_with_a_few_changes(name: str, proved: Proved) -> None:
     seeds = [path.read_bytes() for path in FILES[name] if path.stat().st_size < 3000]
@@ -240,6 +241,7 @@ def written(name: str, value: Any, users: int, counts: list[int]) -> bytes:
     return data + b"\n" * (name == "client_file")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in TARGETS if name != "wire_decode"])
 def test_objects_that_are_almost_right(name: str, proved: Proved) -> None:
     @FIXED
@@ -313,6 +315,7 @@ def test_what_is_too_large_is_refused(name: str, protocols: list[Any], message: 
         registry.from_spec({"version": 1, "protocol": name, "protocols": protocols})
 
 
+@pytest.mark.slow
 def test_the_most_attributes_take_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"{__name__}.SECONDS", 20.0)
     for fake in ("zero", "random"):

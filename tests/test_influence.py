@@ -30,6 +30,7 @@ def test_most_is_the_most_of_all_reports(protocol: Any) -> None:
         assert protocol._most(values) == Protocol._most(protocol, values)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", LISTED, ids=repr)
 def test_attacks_shift_as_much_as_is_said(mechanism: Any) -> None:
     """One in ten lies, with the report that of all possible ones is worst, for one value and for

@@ -113,6 +113,7 @@ def test_extreme_budgets(cls: type[OneShot], k: int, epsilon: float) -> None:
         assert np.allclose(estimate.frequencies, np.bincount(values, minlength=k) / 2000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [GRR, OLH])
 def test_a_million_values(cls: type[OneShot]) -> None:
     protocol = cls(10**6, 12.0)

@@ -70,6 +70,7 @@ def test_the_inverse_is_never_too_large() -> None:
             assert 0 <= (high << 32) // q - guess <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "protocol", [OUE(100, 1.0), OUE(100, 5.0), LSOUE(100, 2.0, 1.0), SS(5000, 1.0)], ids=repr
 )
@@ -163,6 +164,7 @@ def test_quotients_by_way_of_floating_point_are_exact() -> None:
                 assert tuple(map(int, found)) == divmod(number, prime)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "protocol",
     [

@@ -134,6 +134,7 @@ MEMOIZED: list[Any] = [cls(12, 2.0, 1.0) for cls in CHAINS] + [
 ]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("n", "rounds"), [(2000, 300), (400, 3000)])
 @pytest.mark.parametrize("protocol", MEMOIZED, ids=repr)
 def test_averaging_a_panel_gains_nothing(protocol: Memoized, n: int, rounds: int) -> None:
@@ -141,6 +142,7 @@ def test_averaging_a_panel_gains_nothing(protocol: Memoized, n: int, rounds: int
     assert averaged <= once + 3 * error
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     "protocol",
     [
@@ -177,6 +179,7 @@ def attack_on_clients(protocol: Memoized, devices: int, reports: int) -> tuple[f
     return averaged, once, (once * (1 - once) / len(values)) ** 0.5
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("devices", "reports"), [(30, 300), (5, 3000)])
 @pytest.mark.parametrize(
     "protocol", [LGRR(12, 2.0, 1.0), LOSUE(12, 2.0, 1.0), DBitFlipPM(12, 2.0, d_bits=5)], ids=repr
@@ -186,6 +189,7 @@ def test_averaging_clients_gains_nothing(protocol: Memoized, devices: int, repor
     assert averaged <= once + 3 * error
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     "protocol", [RedrawnSymbols(12, 2.0, 1.0), RedrawnBits(12, 2.0, 1.0)], ids=repr
 )
@@ -426,6 +430,7 @@ def group_counts(protocol: Any, reports: Any, groups: int) -> np.ndarray:
     return np.stack([protocol._count(part) for part in np.split(reports, groups)])
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     "protocol", [LGRR(4, 2.0, 1.0), LOSUE(4, 2.0, 1.0), LOLH(5, 3.0, 1.0)], ids=repr
 )
@@ -456,6 +461,7 @@ def test_rounds_of_the_same_users(protocol: Any) -> None:
     assert pair == pytest.approx(1, abs=0.035)
 
 
+@pytest.mark.statistical
 def test_intervals_of_combined_rounds_cover() -> None:
     protocol, groups, users, level = LGRR(4, 2.0, 1.0), 600, 400, 0.95
     panel, values = (
@@ -474,6 +480,7 @@ def test_intervals_of_combined_rounds_cover() -> None:
     )
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("protocol", [LOSUE(4, 7.0, 6.0), DBitFlipPM(4, 8.0)], ids=repr)
 def test_intervals_where_few_permanent_answers_are_rare(protocol: Any) -> None:
     """Many rounds of few users do not make a normal law.
@@ -655,6 +662,7 @@ print(*peaks)
 """
 
 
+@pytest.mark.process
 def test_rounds_of_a_million_users_need_no_memory() -> None:
     """Two protocols, six rounds each, k = 100.
 

@@ -143,6 +143,7 @@ def test_old_and_new_name_together_are_refused(tmp_path: Path) -> None:
     assert opened.mechanism == LGRR5
 
 
+@pytest.mark.process
 def test_read_only_installation_and_home(tmp_path: Path) -> None:
     """Where neither the package nor the home directory can be written, kernels are compiled anew
     and work.
@@ -163,6 +164,7 @@ def test_read_only_installation_and_home(tmp_path: Path) -> None:
         path.chmod(0o755)
 
 
+@pytest.mark.process
 def test_kernels_are_cached_on_disk(tmp_path: Path) -> None:
     run(RANDOMIZE, NUMBA_CACHE_DIR=str(tmp_path))
     cached = {path.name: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")}
@@ -171,6 +173,7 @@ def test_kernels_are_cached_on_disk(tmp_path: Path) -> None:
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb*")} == cached
 
 
+@pytest.mark.process
 def test_a_changed_kernel_reaches_every_other(tmp_path: Path) -> None:
     """A cached kernel holds code of the files it calls, whose change must not go unnoticed."""
     shutil.copytree(
@@ -215,6 +218,7 @@ IndexDataCacheFile._save_data = full
 """
 
 
+@pytest.mark.process
 def test_processes_that_compile_at_once(tmp_path: Path) -> None:
     """Both would have read the index of the cache before either writes it.
 
@@ -231,6 +235,7 @@ def test_processes_that_compile_at_once(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.process
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     """A disk that is full while a kernel is saved: the kernel is used, and not kept."""
     for code in (FULL + COUNT, FULL + COUNT, COUNT, COUNT):

@@ -95,6 +95,7 @@ def test_frames(kind: str) -> None:
     assert list(made().labelled([1, 2.5, 3]).to_frame(kind)["value"].to_numpy()) == [1.0, 2.5, 3.0]
 
 
+@pytest.mark.process
 def test_without_the_extras() -> None:
     """The core works without them, and says what to install."""
     code = """
@@ -148,6 +149,7 @@ def test_groups_by_label() -> None:
     )
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     "protocol",
     [GRR(5, 1.0), OUE(5, 1.0), SS(8, 1.0), LOSUE(5, 3.0, 1.0), SMP(GRR, [5, 3], 2.0)],
@@ -180,6 +182,7 @@ def test_differences_have_the_right_error(protocol: Any) -> None:
     assert abs(np.mean(inside) - 0.95) < 0.025
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("protocol", [GRR(5, 2.0), SMP(GRR, [5, 3], 4.0)], ids=repr)
 def test_differences_in_the_population(protocol: Any) -> None:
     """With users drawn anew each time, the spread over 2500 repetitions is std_population to within
@@ -221,24 +224,29 @@ def test_differences_refuse() -> None:
     assert -1 <= low < 0 < high <= 1
 
 
+@pytest.mark.statistical
 def test_all_intervals_together() -> None:
     """Simultaneous intervals of ten values all cover in 95 % of 600 repetitions or more.
 
     Single ones do not.
     """
     protocol, held, generator = OUE(10, 1.0), np.arange(10) * 100, np.random.default_rng(2)
-    true, together, single = held / held.sum(), 0, 0
-    for _ in range(600):
-        estimate = protocol.estimate(protocol.simulate(held, generator))
-        for simultaneous in (True, False):
-            low, high = estimate.interval(simultaneous=simultaneous).T
-            covered = bool(((low <= true) & (true <= high)).all())
-            together, single = (
-                together + (covered and simultaneous),
-                single + (covered and not simultaneous),
-            )
-    assert 0.92 < together / 600 < 0.985
-    assert single / 600 < 0.75
+    true, n = held / held.sum(), int(held.sum())
+    each = [protocol.estimate(protocol.simulate(held, generator)) for _ in range(600)]
+    # All in one: an interval depends on its own count only
+    counts, frequencies = (
+        np.concatenate([getattr(one, name) for one in each]) for name in ("counts", "frequencies")
+    )
+    stacked = Estimate(frequencies, n, protocol.channel, counts, n)
+    covered = {}
+    for simultaneous, level in ((True, 1 - 0.05 / 10), (False, 0.95)):
+        limits = stacked.interval(level).reshape(600, 10, 2)
+        for i in range(10):
+            assert np.allclose(limits[i], each[i].interval(simultaneous=simultaneous), atol=1e-9)
+        inside = (limits[:, :, 0] <= true) & (true <= limits[:, :, 1])
+        covered[simultaneous] = inside.all(axis=1).mean()
+    assert 0.92 < covered[True] < 0.985
+    assert covered[False] < 0.75
 
 
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])

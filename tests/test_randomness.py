@@ -435,6 +435,7 @@ def test_a_fork_while_other_threads_use_the_stream() -> None:
     assert all(key.startswith(bytes(8)) for key in keys), "a new key starts at position 0"
 
 
+@pytest.mark.slow
 def test_sets_of_every_size_relation() -> None:
     # Sets drawn with too many others have to lose some: rare, so forced here by a table that holds
     # nearly everything

@@ -165,6 +165,7 @@ def test_best_compares_variances_as_they_are_among_fakes() -> None:
 # Errors
 
 
+@pytest.mark.statistical
 def test_sampling_of_users_is_in_the_error() -> None:
     """At ε = 5, k = 5, d = 5 and f = 0.5 intervals without it cover 42 %.
 
@@ -293,6 +294,7 @@ GROUPED = [
 ]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("solution", GROUPED, ids=repr)
 def test_groups_of_values(solution: Any) -> None:
     """The error of a group under sampling and fakes, over 3000 tallies (five standard
@@ -316,6 +318,7 @@ def test_groups_of_values(solution: Any) -> None:
     assert found.var() == pytest.approx((stated**2).mean(), rel=5 * (2 / times) ** 0.5 + slack)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("solution", SMALL_SOLUTIONS, ids=repr)
 def test_reports_and_simulations_agree_on_tables(solution: Any) -> None:
     """Records, their histograms and their reports estimate the same truth (six standard errors)."""
@@ -448,6 +451,7 @@ def test_attributes_that_nobody_reported() -> None:
     assert np.allclose(estimates.norm()[silent[0]].frequencies, 1 / 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [SPL, SMP, RSFD])
 def test_many_attributes(make: Any) -> None:
     solution = make([GRR, OUE] * 150, [2, 3] * 150, 30.0)
@@ -568,6 +572,7 @@ def test_extreme_budgets_of_solutions(make: Any, cls: Any, epsilon: float) -> No
         assert np.isfinite(estimate.interval()).all()
 
 
+@pytest.mark.slow
 def test_a_million_values_beside_two() -> None:
     for solution in (
         SMP(best, [10**6, 2], 12.0),
@@ -597,6 +602,7 @@ print(*peak or [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss])
 """
 
 
+@pytest.mark.process
 def test_ten_million_records_of_five_attributes_within_a_gibibyte() -> None:
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     assert int(run.stdout) < 2**20

@@ -108,6 +108,7 @@ GRID = [
 NAMES = [f"{way}-{getattr(over, '__name__', 'mixed')}" for way, over in GRID]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("way", "over"), GRID, ids=NAMES)
 def test_exact_loss_of_solutions(way: str, over: Any) -> None:
     kind = "random" if way == "RSFD-random" else "zero"

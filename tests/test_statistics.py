@@ -18,6 +18,7 @@ from multi_freq_ldpy.protocol import OneShot
 from .cases import ONE_SHOT
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("cls", ONE_SHOT)
 def test_moments_of_millions_of_reports(cls: type[OneShot]) -> None:
     protocol = cls(4, 1.0)
@@ -60,6 +61,7 @@ GRID = [
 ] + [(SHE, 10, 1.0, n) for n in (1, 3, 20, 49, 50, 1000)]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("of", ["sample", "population"])
 @pytest.mark.parametrize(("cls", "k", "epsilon", "n"), GRID)
 def test_intervals_cover(cls: type[OneShot], k: int, epsilon: float, n: int, of: str) -> None:
@@ -83,17 +85,23 @@ def test_intervals_cover(cls: type[OneShot], k: int, epsilon: float, n: int, of:
             assert covered < 0.96, f"f={f}"
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("cls", [GRR, OUE, SS, OLH])
 def test_intervals_of_estimates_cover(cls: type[OneShot]) -> None:
     """The same through the public path: reports, tally, estimate, interval."""
     protocol = cls(4, 1.0)
     held, times = np.array([0, 100, 500, 400]), 1000
-    stream, covered = Stream(5), np.zeros(4)
-    for _ in range(times):
-        estimate = protocol.estimate(protocol.simulate(held, stream))
-        limits = estimate.interval()
-        covered += (limits[:, 0] <= held / 1000) & (held / 1000 <= limits[:, 1])
-    assert np.abs(covered / times - 0.95).max() < 0.01 + 5 * np.sqrt(0.95 * 0.05 / times)
+    stream = Stream(5)
+    each = [protocol.estimate(protocol.simulate(held, stream)) for _ in range(times)]
+    # All in one: an interval depends on its own count only
+    counts, frequencies = (
+        np.concatenate([getattr(one, name) for one in each]) for name in ("counts", "frequencies")
+    )
+    together = Estimate(frequencies, 1000, protocol.channel, counts, 1000).interval()
+    limits = together.reshape(times, 4, 2)
+    assert all(np.array_equal(limits[i], each[i].interval()) for i in range(20))
+    covered = ((limits[:, :, 0] <= held / 1000) & (held / 1000 <= limits[:, :, 1])).mean(axis=0)
+    assert np.abs(covered - 0.95).max() < 0.01 + 5 * np.sqrt(0.95 * 0.05 / times)
 
 
 @pytest.mark.parametrize(
@@ -217,6 +225,7 @@ def test_sampled_users_widen_the_error() -> None:
     assert part.totals[0] == 250
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("cls", ONE_SHOT)
 def test_groups_have_the_right_error(cls: type[OneShot]) -> None:
     protocol, held = cls(7, 1.0), np.array([50, 10, 0, 40, 30, 60, 10])

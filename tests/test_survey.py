@@ -404,6 +404,7 @@ def test_labels_that_look_alike_to_python() -> None:
         truths.save("nowhere.json", force="no")
 
 
+@pytest.mark.slow
 def test_many_categories_are_quick() -> None:
     """A million labels, ten thousand of them unknown.
 
