@@ -27,10 +27,11 @@ SECONDS := $(if $(QUICK),5,60)
 fuzz: $(VENV)/fuzz
 	$(RUN) fuzz/fuzz.py --seconds $(SECONDS) $(KEEP)
 
-# Faults planted one by one, each of which a named law or test must reject, into docs/faults.md: about ten minutes. `make mutants ONLY="GRR SS"`
-# plants those with one of these words in name, file, law or subject.
+# Faults planted one by one, each of which a named check or test must reject, into docs/faults.md: about five minutes.
+# `make mutants ONLY="GRR SS"` plants those with one of these words in name, place, check, test or mechanism;
+# `make mutants GENERATE="core/exact.py SMP._prices --most 20"` plants standard mutations of these, and lists those that live.
 mutants: $(VENV)/dev
-	$(RUN) mutants/plant.py $(ONLY)
+	$(RUN) mutants/plant.py $(ONLY) $(if $(GENERATE),--generate $(GENERATE))
 
 lint: $(VENV)/dev
 	$(RUN) -m ruff check .

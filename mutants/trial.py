@@ -1,10 +1,9 @@
-"""Hold the package that is first on the path to laws and tests, and print a line of JSON for each.
+"""Hold the package that is first on the path to checks and tests, in a process of its own.
 
-Runs in a process of its own.
-
-It takes a JSON list of pairs of a law and a subject, or of a test and nothing; ``null`` stands for
-the wrong protocols of the tests. The verdict is "rejected" where the law or test itself says no,
-"lives" where it holds, and "accident" where something else went wrong.
+It takes a JSON list of pairs of a check and a mechanism, or of a test (a file, or a function in it)
+and nothing; ``null`` stands for the wrong protocols of the tests. For each it prints a verdict as a
+line of JSON: "rejected" where the check or test itself says no, "lives" where it holds, "accident"
+where something else went wrong.
 """
 
 import contextlib
@@ -19,46 +18,42 @@ import pytest
 Verdict = tuple[str, str]
 
 
-def by_law(law: str, subject: Any) -> Verdict:
-    """Hold a subject, or the expression of one, to a law."""
+def run_check(check: str, mechanism: Any) -> Verdict:
+    """Hold a mechanism, or the expression of one, to a check."""
     import multi_freq_ldpy
     from multi_freq_ldpy import checks
 
     try:
-        names = {name: getattr(multi_freq_ldpy, name) for name in multi_freq_ldpy.__all__}
-        checks.run_check(law, eval(subject, names) if isinstance(subject, str) else subject)
-    except checks.CheckFailed as broken:
-        rejected = broken.law == law and isinstance(broken.__cause__, AssertionError)
-        return "rejected" if rejected else "accident", str(broken)
+        if isinstance(mechanism, str):
+            names = {name: getattr(multi_freq_ldpy, name) for name in multi_freq_ldpy.__all__}
+            mechanism = eval(mechanism, names)
+        checks.run_check(check, mechanism)
+    except checks.CheckFailed as failed:
+        rejected = failed.check == check and isinstance(failed.__cause__, AssertionError)
+        return "rejected" if rejected else "accident", str(failed)
     except Exception as error:
         return "accident", f"{type(error).__name__}: {error}"
     return "lives", ""
 
 
 class Watch:
-    """A plugin of pytest that keeps the first failure."""
+    """A plugin of pytest that keeps the first failure, and when it was."""
 
-    def __init__(self) -> None:
-        self.failure: tuple[str, BaseException] | None = None
-        self.passed = 0
+    failure: tuple[str, BaseException] | None = None
 
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_makereport(self, item: Any, call: Any) -> Any:
-        """Note how a test ended."""
-        report = yield
-        if report.failed and self.failure is None:
-            self.failure = report.when, call.excinfo.value
-        self.passed += report.when == "call" and report.passed
-        return report
+    def pytest_exception_interact(self, call: Any, report: Any) -> None:
+        """Note a failure."""
+        self.failure = self.failure or (report.when, call.excinfo.value)
 
 
-def by_test(test: str) -> Verdict:
-    """Run a test."""
+def run_test(test: str) -> Verdict:
+    """Run a test, or all of a file until one fails."""
     watch = Watch()
-    with contextlib.redirect_stdout(io.StringIO()):
-        pytest.main([test, "-x", "-p", "no:cacheprovider", "-o", "addopts="], plugins=[watch])
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        options = ["-x", "-p", "no:cacheprovider", "-o", "addopts="]
+        code = pytest.main([test, *options], plugins=[watch])
     if watch.failure is None:
-        return ("lives", "") if watch.passed else ("accident", "nothing was tested")
+        return ("lives", "") if code == 0 else ("accident", said.getvalue()[-2000:])
     when, error = watch.failure
     rejected = when == "call" and isinstance(error, AssertionError | pytest.fail.Exception)
     return "rejected" if rejected else "accident", f"{type(error).__name__}: {error}"
@@ -77,9 +72,10 @@ def main() -> None:
     if asked is None:
         from tests.faults import FAULTS
 
-        asked = [(law, subject) for subject, law in FAULTS]
-    for law, subject in asked:
-        print(json.dumps(by_test(law) if "::" in law else by_law(law, subject)), flush=True)
+        asked = [(check, mechanism) for mechanism, check in FAULTS]
+    for name, mechanism in asked:
+        verdict = run_test(name) if name.startswith("tests/") else run_check(name, mechanism)
+        print(json.dumps(verdict), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from table import mutants
+from table import read_mutants
 
 import multi_freq_ldpy
 from multi_freq_ldpy import GRR, OUE, SMP, checks, exact
@@ -107,13 +107,12 @@ def test_the_last_line_repeats_what_is_broken(tmp_path: Path) -> None:
     )
     mutant = next(
         each
-        for each in mutants()
-        if each.law == "privacy" and not each.compiled and each.subject.startswith("GRR")
+        for each in read_mutants()
+        if each.check == "privacy" and each.mechanism.startswith("GRR")
     )
     shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
-    changed = tmp_path / package.name / mutant.file
-    changed.write_text(mutant.planted(changed.read_text()))
-    mechanism = eval(mutant.subject, vars(multi_freq_ldpy))
+    (tmp_path / package.name / mutant.file).write_text(mutant.plant())
+    mechanism = eval(mutant.mechanism, vars(multi_freq_ldpy))
     line = str(checks.CheckFailed("privacy", mechanism, "…")).splitlines()[-1]
     assert "from multi_freq_ldpy import *; checks" in line
     told = repeat(line, tmp_path)

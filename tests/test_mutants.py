@@ -1,51 +1,45 @@
-"""The table of faults says what is so, and the page of the documentation is the table.
+"""The table of mutations says what is so, and the page of the documentation is the table.
 
 ``make mutants`` plants them.
 """
 
 import ast
-from pathlib import Path
 
-import pytest
-from table import PACKAGE, PAGE, ROOT, Mutant, mutants, page, wrong
+from generate import generate
+from table import PAGE, ROOT, list_definitions, list_protocols, read_mutants, write_page
 
 from multi_freq_ldpy import checks
 
-MUTANTS = mutants()
+
+def test_every_mutation_can_be_planted_and_is_on_the_page() -> None:
+    mutants, protocols = read_mutants(), list_protocols()
+    tests = {f"tests/{path.name}": ast.parse(path.read_text()) for path in ROOT.glob("tests/*.py")}
+    planted = set()
+    for each in mutants:
+        source = each.plant()
+        ast.parse(source)
+        planted.add((each.file, source))
+        if each.test:
+            file, _, name = each.test.partition("::")
+            assert name.partition("[")[0] in list_definitions(tests[file]), each.test
+            assert not each.check and not each.mechanism, each.name
+        else:
+            assert each.check in checks.CHECKS and each.mechanism, each.name
+    assert len(planted) == len({each.name for each in mutants}) == len(mutants)
+    assert {each.check for each in (*mutants, *protocols)} >= checks.CHECKS.keys() - {"documented"}
+    assert PAGE.read_text() == write_page(mutants, protocols), (
+        "python mutants/plant.py --page writes it"
+    )
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_mutation_can_be_planted(mutant: Mutant) -> None:
-    """What is replaced occurs once, and what comes of it is Python."""
-    text = (ROOT / PACKAGE / mutant.file).read_text()
-    planted = mutant.planted(text)
-    assert planted != text
-    ast.parse(planted)
-
-
-def functions_of(file: Path) -> set[str]:
-    return {
-        each.name for each in ast.parse(file.read_text()).body if isinstance(each, ast.FunctionDef)
+def test_generated_mutations_are_python_and_differ() -> None:
+    targets = ["core/exact.py::symbol_weights", "SMP._prices", "core.randomness:Stream.take"]
+    found = generate(targets, 30, 0)
+    assert found == generate(targets, 30, 0) and len({each.source for each in found}) == 30
+    assert {each.file for each in found} == {
+        "core/exact.py",
+        "solutions/smp.py",
+        "core/randomness.py",
     }
-
-
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_law_or_test_exists(mutant: Mutant) -> None:
-    if mutant.test:
-        file, _, name = mutant.law.partition("::")
-        assert name.partition("[")[0] in functions_of(ROOT / file) and not mutant.subject
-    else:
-        assert mutant.law in checks.CHECKS and mutant.subject
-
-
-def test_faults_are_many_and_different() -> None:
-    assert len(MUTANTS) >= 100
-    assert len({each.name for each in MUTANTS}) == len(MUTANTS)
-    assert len({(each.file, each.before, each.after) for each in MUTANTS}) == len(MUTANTS)
-    assert {each.law for each in MUTANTS} | {
-        each.law for each in wrong()
-    } >= checks.CHECKS.keys() - {"documented"}
-
-
-def test_page_is_the_table() -> None:
-    assert PAGE.read_text() == page(MUTANTS, wrong()), "python mutants/plant.py --page writes it"
+    for each in found:
+        ast.parse(each.source)
