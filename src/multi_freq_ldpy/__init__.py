@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, exact, registry, wire
 from .adaptive import best
-from .analysis.auditing import Audit, audit
-from .analysis.poisoning import Influence, influence
-from .analysis.worst_case import exact_epsilon
 from .core.channel import Channel
 from .core.privacy import Privacy
 from .core.randomness import Stream
@@ -30,12 +27,15 @@ from .protocols.unary import OUE, SUE, THE
 from .solutions.rsfd import RSFD
 from .solutions.smp import SMP
 from .solutions.spl import SPL
-from .studies.comparison import Comparison, compare
-from .studies.planning import epsilon_for, recommend, sample_size
 from .survey import Survey
 
 if TYPE_CHECKING:
     from . import checks
+    from .analysis.auditing import Audit, audit
+    from .analysis.poisoning import Influence, influence
+    from .analysis.worst_case import exact_epsilon
+    from .studies.comparison import Comparison, compare
+    from .studies.planning import epsilon_for, recommend, sample_size
 
 __version__ = "1.0.0.dev0"
 
@@ -92,10 +92,31 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Import ``checks`` when it is asked for: most programs never do."""
-    if name == "checks":
-        from importlib import import_module
+_LAZY = {
+    "Audit": "analysis.auditing",
+    "audit": "analysis.auditing",
+    "Influence": "analysis.poisoning",
+    "influence": "analysis.poisoning",
+    "exact_epsilon": "analysis.worst_case",
+    "Comparison": "studies.comparison",
+    "compare": "studies.comparison",
+    "epsilon_for": "studies.planning",
+    "recommend": "studies.planning",
+    "sample_size": "studies.planning",
+}
+"""Names that are imported when they are asked for: devices and aggregators never do."""
 
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "checks":
         return import_module(".checks", __name__)
+    if name in _LAZY:
+        globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+        return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
