@@ -6,6 +6,7 @@ Bad input is refused by name and changes nothing.
 import json
 import math
 import tracemalloc
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -29,7 +30,8 @@ from multi_freq_ldpy import (
     registry,
     wire,
 )
-from multi_freq_ldpy.protocol import OneShot, Protocol
+from multi_freq_ldpy.core import validate
+from multi_freq_ldpy.protocol import OneShot, Protocol, declared
 
 from .cases import ONE_SHOT
 
@@ -464,3 +466,23 @@ def test_reports_are_as_small_as_said() -> None:
     assert [GRR(k, 1.0).report_bytes for k in (2, 256, 257, 65536, 65537)] == [1, 1, 2, 2, 4]
     assert OLH(100, 1.0).report_bytes == 3
     assert SHE(10, 1.0).report_bytes == 40
+
+
+class Undeclared(GRR):
+    size: int = 2
+
+
+class Undecorated(GRR):
+    size: int = declared(validate.Integer(1, 8), 2)
+
+
+@pytest.mark.parametrize(
+    ("cls", "message"),
+    [
+        (dataclass(frozen=True)(Undeclared), "field size must have a validator"),
+        (Undecorated, r"field size must be one of a dataclass: @dataclass\(frozen=True\)"),
+    ],
+)
+def test_fields_of_own_protocols_are_declared(cls: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        cls(3, 1.0)

@@ -23,7 +23,9 @@ from multi_freq_ldpy import (
     Panel,
     Rounds,
     Survey,
+    compare,
 )
+from multi_freq_ldpy.estimation.postprocess import METHODS, Method
 
 
 def made(n: int = 4000, **options: Any) -> Estimate:
@@ -340,3 +342,25 @@ def test_plots_show_what_they_are_given() -> None:
     many = GRR(50, 1.0).estimate([0]).labelled([f"label {i}" for i in range(50)])
     assert "label 49" in [text.get_text() for text in many.plot().get_xticklabels()]
     plt.close("all")
+
+
+def test_postprocessings_are_read_from_one_dict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Estimates, comparisons and the command line take what is in it, and nothing else."""
+    for name, process in (
+        ("halved", lambda raw: raw.frequencies / 2),
+        ("short", lambda raw: raw.frequencies[1:]),
+    ):
+        monkeypatch.setitem(METHODS, name, Method(process))
+    estimate = made()
+    assert np.allclose(estimate.postprocess("halved").frequencies, estimate.frequencies / 2)
+    assert estimate.postprocess("halved").method == "halved"
+    assert estimate.postprocess("raw") is estimate
+    both = Estimates([estimate, estimate]).postprocess("halved")
+    assert np.allclose(both[1].frequencies, estimate.frequencies / 2)
+    assert compare([GRR], [0, 1, 1], [1.0], repeats=2, estimator="halved", rng=1).best()
+    with pytest.raises(ValueError, match="short must return 3 frequencies, not"):
+        estimate.postprocess("short")
+    with pytest.raises(ValueError, match="method must be one of 'raw', 'norm'.*not 'best'"):
+        estimate.postprocess("best")
+    with pytest.raises(ValueError, match="further post-processing"):
+        estimate.postprocess("halved").postprocess("norm")

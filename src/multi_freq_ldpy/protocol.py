@@ -5,7 +5,7 @@ Client and aggregator are both its methods.
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -71,6 +71,9 @@ class Protocol(Mechanism):
     k: int = declared(validate.domain_size)
 
     def __post_init__(self) -> None:
+        for name, each in vars(type(self)).items():
+            if isinstance(each, Field):
+                raise TypeError(f"field {name} must be one of a dataclass: @dataclass(frozen=True)")
         for each in fields(self):
             if "check" not in each.metadata:
                 raise TypeError(f"field {each.name} must have a validator: declared(validator)")

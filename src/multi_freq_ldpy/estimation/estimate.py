@@ -151,8 +151,10 @@ class Estimate:
             raise ValueError(f"{method} is for {chosen.limits}; use protocol.em(reports)")
         answered = np.asarray(self.n).any()
         known = np.nan_to_num(self.frequencies, nan=0.0) if answered else np.zeros(len(self))
-        raw = postprocess.Raw(known, self.counts, self.channel)
-        return replace(self, frequencies=chosen.process(raw), method=method)
+        found = chosen.process(postprocess.Raw(known, self.counts, self.n, self.channel))
+        if np.shape(found) != self.frequencies.shape:
+            raise ValueError(f"{method} must return {len(self)} frequencies, not {np.shape(found)}")
+        return replace(self, frequencies=found, method=method)
 
     def norm(self) -> "Estimate":
         """Clip at 0 and divide by the sum."""

@@ -76,10 +76,16 @@ def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
 
 
 class Raw(NamedTuple):
-    """A raw estimate as post-processings take it: frequencies that nobody reported are 0."""
+    """A raw estimate as post-processings take it.
+
+    Frequencies are 0 where nobody reported. ``counts`` is None for an estimate over several rounds.
+    ``n`` is the number of reports, one number per value where not every report speaks of every
+    value.
+    """
 
     frequencies: Vector
     counts: NDArray[np.int64] | None
+    n: int | NDArray[np.int64]
     channel: Channel
 
 
