@@ -263,7 +263,7 @@ def test_drawn_ahead_reports_follow_the_law(
     """Reports drawn for a record of zeros and turned into reports about another have its law, all
     attributes together.
     """
-    ks, epsilon, record, n = [3, 2], 1.0, (2, 1), 30_000
+    ks, epsilon, record, n = [3, 2], 1.0, (2, 1), 20_000
     solution = make(ks, epsilon)
     law = solution.law(record)
     # Many reports are equal: each is turned into bytes of the wire once
