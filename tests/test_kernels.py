@@ -14,7 +14,15 @@ import pytest
 
 from multi_freq_ldpy import BLH, GRR, LSOUE, OLH, OUE, SMP, SS, SUE, DBitFlipPM, Stream, wire
 from multi_freq_ldpy.core import parallel
-from multi_freq_ldpy.kernels import chacha, columns, hashing, positions, records, subsets, symbols
+from multi_freq_ldpy.kernels import (
+    bit_counts,
+    chacha,
+    hashing,
+    positions,
+    records,
+    subsets,
+    symbols,
+)
 from multi_freq_ldpy.randomness import Source, subkey
 from multi_freq_ldpy.solutions import smp
 from multi_freq_ldpy.solutions.rows import group_users
@@ -129,12 +137,12 @@ def test_columns_are_counted(width: int) -> None:
         rows = generator.integers(0, 256, (n, width), dtype=np.uint8)
         rows[:, 0] = 255  # bits that are always 1 fill the counters first
         counts = np.full(8 * width, 3)
-        columns.count(rows, counts)
+        bit_counts.count(rows, counts)
         assert np.array_equal(
             counts, 3 + np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
         ), n
         sizes = np.empty(n, np.int64)
-        columns.sizes(rows, sizes)
+        bit_counts.sizes(rows, sizes)
         assert np.array_equal(sizes, np.unpackbits(rows, axis=1).sum(axis=1, dtype=np.int64))
 
 

@@ -78,8 +78,8 @@ def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
 class Raw(NamedTuple):
     """A raw estimate as post-processings take it.
 
-    Frequencies are 0 where nobody reported. ``counts`` is None for an estimate without counts. ``n``
-    is the number of reports, one number per value where not every report speaks of every
+    Frequencies are 0 where nobody reported. ``counts`` is None for an estimate without counts.
+    ``n`` is the number of reports, one number per value where not every report speaks of every
     value.
     """
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numba import uint8, uint64
 
+from .bit_counts import count, sizes
 from .bits import fill_rows, last_byte, own_bits, table, workspace, write_bit
 from .chacha import address_of, read_on, read_users
-from .columns import count, sizes
 from .jit import jit
 
 # Reports that exist at a time while they are drawn and counted, or fewer where they are large

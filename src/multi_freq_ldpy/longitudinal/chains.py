@@ -15,7 +15,7 @@ from ..protocol import declared
 from ..protocols.grr import GRR, Symbols, randomize_symbols
 from ..protocols.hashing import Hashing, LocalHashing, best_range
 from ..protocols.unary import OUE, SUE, Unary, UnaryEncoding
-from . import rounds
+from . import second_rounds
 from .memoized import Chain
 
 
@@ -47,7 +47,9 @@ class LGRR(Symbols, Chain):
     def second(self) -> tuple[int, int]:
         """The weights of the second round: the own value, and each other one, times 2⁶⁴."""
         first = self.permanent.moments
-        return rounds.second_symbols(self.k, Fraction(first.p), Fraction(first.q), self.eps_1)
+        return second_rounds.second_symbols(
+            self.k, Fraction(first.p), Fraction(first.q), self.eps_1
+        )
 
     @cached_property
     def moments(self) -> Channel:
@@ -87,7 +89,7 @@ class LongitudinalUnary(Unary, Chain):
     def second(self) -> tuple[int, int]:
         """The weights with which the second round keeps a 1 and sets a 0, times 2⁶⁴."""
         first = self.permanent.moments
-        other = rounds.second_bits(
+        other = second_rounds.second_bits(
             Fraction(first.p), Fraction(first.q), self.eps_1, half=self.half, k=self.k
         )
         return exact.WORD // 2 if self.half else exact.WORD - other, other
@@ -224,7 +226,7 @@ class LongitudinalHashing(Hashing, Chain):
     @cached_property
     def second(self) -> tuple[int, int]:
         """The weights of the second round: the own symbol, and each other one, times 2⁶⁴."""
-        return rounds.second_symbols(self.g, *self.permanent.chances, self.eps_1)
+        return second_rounds.second_symbols(self.g, *self.permanent.chances, self.eps_1)
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:

@@ -229,21 +229,21 @@ class DBitFlipPM(Memoized):
         return np.asarray(held * np.take_along_axis(bits, np.maximum(ranks, 0), axis=1), np.uint8)
 
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        from ..kernels import columns
+        from ..kernels import bit_counts
 
         counts = np.zeros(8 * _width(self.b), np.int64)
         for part in self._blocks(0, len(reports)):
-            columns.count(self._rows(reports[part]), counts)
+            bit_counts.count(self._rows(reports[part]), counts)
         return counts[: self.b]
 
     def _answers(self, reports: NDArray[Any]) -> int | NDArray[np.int64]:
-        from ..kernels import columns
+        from ..kernels import bit_counts
 
         if self.d_bits == self.b:
             return len(reports)
         counts = np.zeros(8 * _width(self.b), np.int64)
         for part in self._blocks(0, len(reports)):
-            columns.count(np.ascontiguousarray(reports["positions"][part]), counts)
+            bit_counts.count(np.ascontiguousarray(reports["positions"][part]), counts)
         return counts[: self.b]
 
     def _reporters(self, n: NDArray[np.int64]) -> int:

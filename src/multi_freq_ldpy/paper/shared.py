@@ -244,10 +244,10 @@ def sum_bits(block: Vector) -> NDArray[np.int64]:
 
 def sum_bits_by_group(groups: int, which: NDArray[np.int64], block: Vector) -> NDArray[np.int64]:
     """Add up rows of 0 and 1 by group."""
-    from ..kernels import columns
+    from ..kernels import bit_counts
 
     sums = np.zeros((groups, block.shape[1]))
-    if not columns.add_rows(np.ascontiguousarray(block), which, sums):
+    if not bit_counts.add_rows(np.ascontiguousarray(block), which, sums):
         raise ValueError(
             "reports must be rows of 0 and 1, not"
             f" {validate.quote(block[(block != 1) & (block != 0)][0])}"

@@ -16,10 +16,10 @@ def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
 
 def count_ones(reports: NDArray[Any]) -> NDArray[np.int64]:
     """Return the number of ones in each row of packed bits."""
-    from ..kernels import columns
+    from ..kernels import bit_counts
 
     sizes = np.empty(len(reports), np.int64)
-    columns.sizes(reports, sizes)
+    bit_counts.sizes(reports, sizes)
     return sizes
 
 
@@ -52,8 +52,8 @@ class PackedBits(Exact):
         return unpack(reports, self.k)
 
     def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        from ..kernels import columns
+        from ..kernels import bit_counts
 
         counts = np.zeros(8 * reports.shape[1], np.int64)
-        columns.count(reports, counts)
+        bit_counts.count(reports, counts)
         return counts[: self.k]
