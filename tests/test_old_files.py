@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from multi_freq_ldpy import (
     GRR,
@@ -37,7 +36,6 @@ from multi_freq_ldpy import (
     wire,
 )
 from multi_freq_ldpy import survey as surveys
-from multi_freq_ldpy.cli.app import app
 from multi_freq_ldpy.core import tally as tallies
 from multi_freq_ldpy.longitudinal import ledger
 from multi_freq_ldpy.longitudinal.memoized import Memoized
@@ -174,6 +172,10 @@ def collected(folder: Path, name: str, survey: Survey) -> dict[str, Any]:
 
 
 def run(*arguments: Any, code: int = 0) -> str:
+    from typer.testing import CliRunner
+
+    from multi_freq_ldpy.cli.app import app
+
     result = CliRunner().invoke(app, [str(each) for each in arguments])
     assert result.exit_code == code, result.output
     return result.output
@@ -294,6 +296,7 @@ def test_every_file_is_expected() -> None:
         assert {each.name for each in folder.iterdir()} == expected | locks | {"expected.json"}
 
 
+@pytest.mark.extras
 def test_folders_are_written_once(tmp_path: Path) -> None:
     """What the present version writes is what the tests below read, and is never written over."""
     write(tmp_path / "new")
@@ -329,6 +332,7 @@ def test_tallies_of_surveys(file: Path, expected: dict[str, Any], same: bool) ->
     assert not same or survey.pack(found) == file.read_bytes()
 
 
+@pytest.mark.extras
 @of_kind(".csv", ".parquet", ".packed")
 def test_the_command_line(file: Path, expected: dict[str, Any], same: bool, tmp_path: Path) -> None:
     survey = file.parent / expected["survey"]
@@ -339,6 +343,7 @@ def test_the_command_line(file: Path, expected: dict[str, Any], same: bool, tmp_
     compare(of_survey_tally(survey.stem, loaded(file, expected), counted), expected)
 
 
+@pytest.mark.extras
 @of_kind(".parquet", ".packed")
 def test_no_other_survey(file: Path, expected: dict[str, Any], same: bool, tmp_path: Path) -> None:
     """What is of one survey is refused by one that differs in the order of two labels."""
