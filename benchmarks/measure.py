@@ -113,10 +113,7 @@ def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) ->
                 both[name] = both.get(name, 0.0) + each
             if task == "randomize":
                 found[-1]["bytes"] = ours.consumed()
-                found[-1]["bits"] = sum(
-                    protocol.cells
-                    for protocol in getattr(ours.protocol, "protocols", (ours.protocol,))
-                )
+                found[-1]["bits"] = sum(protocol.cells for protocol in ours.protocol.leaves)
         found.append(both)
     progress.at(len(ROWS) * len(domains))
     return found
@@ -150,9 +147,7 @@ def breakdown(domains: tuple[int, ...], seconds: float, times: int) -> list[Resu
             size = ours.consumed()
             contenders: dict[str, Callable[[], float]] = {
                 "randomize": lambda ours=ours: with_threads(1, ours.randomize),  # type: ignore[misc]
-                "inputs": lambda ours=ours: timed(
-                    lambda: ours.protocol._inputs("values", ours.values)
-                ),  # type: ignore[misc]
+                "inputs": lambda ours=ours: timed(lambda: ours.protocol._inputs(ours.values)),  # type: ignore[misc]
                 "bytes": lambda ours=ours, size=size: stream(round(size * ours.n)),  # type: ignore[misc]
             }
             cell = {name: took / ours.n * 1e9 for name, took in best(contenders, times).items()}
@@ -198,7 +193,7 @@ def limits(times: int) -> Results:
         reports = protocol.randomize(np.arange(n) % k)
         parts, counting = (
             [reports[name].astype(np.uint64) for name in ("seed", "symbol")],
-            protocol._counting(),
+            protocol.family.counting(),
         )
         hashes, symbols = (
             np.random.default_rng(1).integers(protocol.g, size=(n, k)),

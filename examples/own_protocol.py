@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from multi_freq_ldpy import Channel, exact
+from multi_freq_ldpy import Affine, exact
 from multi_freq_ldpy.protocol import OneShot
 from multi_freq_ldpy.randomness import Source
 
@@ -38,13 +38,13 @@ class Warner(OneShot):
         return exact.symbol_weights(self.k, self.epsilon)
 
     @cached_property
-    def moments(self) -> Channel:
+    def moments(self) -> Affine:
         """What a report contributes on average, to the own value and to another.
 
         Exact fractions of what is realised.
         """
         p, q = (Fraction(weight, 2**64) for weight in self.weights)
-        return Channel(p, q, own_other=Fraction(0), others=Fraction(0))
+        return Affine(p, q, own_other=Fraction(0), others=Fraction(0))
 
     @property
     def ratio(self) -> Fraction:

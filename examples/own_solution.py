@@ -9,12 +9,15 @@
 ('holds', 'holds', 'not applicable: it is not in the registry')
 """
 
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
-from typing import Any
+
+import numpy as np
 
 from multi_freq_ldpy import Privacy
+from multi_freq_ldpy.mechanism import Counts
 from multi_freq_ldpy.randomness import Rng
 from multi_freq_ldpy.solutions.base import combine_laws
 from multi_freq_ldpy.solutions.side_by_side import SideBySide
@@ -33,13 +36,15 @@ class PerAttribute(SideBySide):
     @cached_property
     def privacy(self) -> Privacy:
         """The loss between any two records, and between two that differ in one attribute."""
-        ratios = [each.privacy.ratio or Fraction(0) for each in self.protocols]
-        return self._privacy(prod(ratios), max(ratios))
+        whole = [each.privacy.ratio or Fraction(0) for each in self.protocols]
+        one = [each.privacy.ratio_attribute or Fraction(0) for each in self.protocols]
+        return self._privacy(prod(whole), max(one))
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
-        laws = [each.law(value) for each, value in zip(self.protocols, record, strict=True)]
+        values = np.array(record)
+        laws = [each.law(self._of_part(values, j)) for j, each in enumerate(self.protocols)]
         return {b"".join(reports): prod(chances) for reports, chances in combine_laws(laws)}
 
-    def _simulate(self, held: list[Any], n: int, rng: Rng) -> tuple[list[Any], Any]:
-        pairs = zip(self.protocols, held, strict=True)
-        return [each._simulate(counts, rng) for each, counts in pairs], n
+    def _simulate(self, held: Sequence[Counts], n: int, rng: Rng) -> list[tuple[Counts, Counts]]:
+        pairs = zip(self.protocols, self._own_columns, strict=True)
+        return [each._simulate_part(held[own], n, rng) for each, own in pairs]

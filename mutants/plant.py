@@ -2,7 +2,7 @@
 and write docs/faults.md.
 
 ``plant.py GRR dropped`` plants those with one of these words in name, place, check, test or
-mechanism; ``plant.py --generate core/exact.py SMP._prices`` standard mutations of these instead.
+mechanism; ``plant.py --generate core/exact.py SMP._charges`` standard mutations of these instead.
 """
 
 import argparse

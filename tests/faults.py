@@ -3,7 +3,7 @@
 Faults that published packages have had, each with the name of the law that rejects it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import permutations
@@ -33,9 +33,10 @@ from multi_freq_ldpy import (
     Stream,
 )
 from multi_freq_ldpy.exact import WORD
+from multi_freq_ldpy.longitudinal.chains import randomize_symbols
+from multi_freq_ldpy.longitudinal.memoized import Recalled
 from multi_freq_ldpy.mechanism import Mechanism
-from multi_freq_ldpy.protocols.grr import randomize_symbols
-from multi_freq_ldpy.protocols.packed import unpack
+from multi_freq_ldpy.protocols.formats import unpack
 from multi_freq_ldpy.randomness import Source
 
 Values = NDArray[np.int64]
@@ -218,10 +219,10 @@ class NoiseVarianceHalved(SHE):
     """Says half of the variance it has. >>>"""
 
     @cached_property
-    def channel(self) -> Channel:
-        right = SHE(self.k, self.epsilon).channel
+    def moments(self) -> Any:
+        right = SHE(self.k, self.epsilon).moments
         noise = float(right.q2 or 0) / 2
-        return Channel(1.0, 0.0, 1 + noise, noise)
+        return replace(right, p2=1 + noise, q2=noise)
 
 
 @dataclass(frozen=True)
@@ -296,19 +297,16 @@ class NumberedByBatch(SMP):
 class SamplingLeftOut(SMP):
     """States the variance as if those who answer were everybody. >>>"""
 
-    def _variance(self, j: int, n: Any, f: Any) -> Any:
-        return self.parts[j][0].channel.variance(n, f) * self.d
+    def variance(self, n: Any, f: Any = 0.0) -> Any:
+        return np.array([seen.channel.variance(n, f) * self.d for seen, _ in self.parts])
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class SimulatedWithoutSampling(SMP):
     """Simulates the same share of every value. >>>"""
 
-    def _simulate(self, held: list[Values], n: int, rng: Any) -> Any:
-        counts = [
-            each._simulate(h // self.d, rng) for each, h in zip(self.protocols, held, strict=True)
-        ]
-        return counts, np.repeat([int((h // self.d).sum()) for h in held], self.ks)
+    def _simulate(self, held: Any, n: int, rng: Any) -> Any:
+        return [each._simulate(h // self.d, rng) for each, h in zip(self.leaves, held, strict=True)]
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -367,7 +365,7 @@ class FakesNotInTheChannel(RSFD):
     """Estimates as if every report were real. >>>"""
 
     def _seen_by_aggregator(self, j: int) -> Any:
-        return self.protocols[j]
+        return self.protocols[j].parts
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -379,32 +377,25 @@ class LossesNotAdded(SPL):
         return self.protocols[0].privacy
 
 
-def anew(
-    self: Mechanism, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]
-) -> None:
-    """Report again as if for the first time."""
-    Mechanism._report_again(self, values, users, memory, fresh, out)
-
-
 @dataclass(frozen=True)
 class RedrawnSymbols(LGRR):
     """The permanent answer is drawn anew for every report. >>>"""
 
-    _report_again = anew
+    _recall, _charges, _report = Mechanism._recall, Mechanism._charges, Mechanism._report
 
 
 @dataclass(frozen=True)
 class RedrawnBits(LOSUE):
     """The permanent bits are drawn anew for every report. >>>"""
 
-    _report_again = anew
+    _recall, _charges, _report = Mechanism._recall, Mechanism._charges, Mechanism._report
 
 
 @dataclass(frozen=True)
 class RedrawnPositions(DBitFlipPM):
     """The held positions are drawn anew for every report. >>>"""
 
-    _report_again = anew
+    _recall, _charges, _report = Mechanism._recall, Mechanism._charges, Mechanism._report
 
 
 @dataclass(frozen=True)
@@ -464,7 +455,7 @@ class ThirdValuesLeftOut(LGRR):
 class SecondRoundSkipped(LSUE):
     """Sends the permanent answer itself. >>>"""
 
-    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+    def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         out[:] = permanent
 
 
@@ -472,18 +463,16 @@ class SecondRoundSkipped(LSUE):
 class SecondRoundRemembered(LGRR):
     """Derives the second round from the secret too: every report is the same. >>>"""
 
-    def _report_again(
-        self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]
-    ) -> None:
-        super()._report_again(values, users, memory, [Stream(memory.key.tobytes())], out)
+    def _report(self, recalled: Any, fresh: Any, out: NDArray[Any]) -> None:
+        super()._report(recalled, [Stream(bytes(32))], out)
 
 
 @dataclass(frozen=True)
 class OthersNotFlipped(LOSUE):
     """The second round flips ones only: a 0 of the permanent answer stays. >>>"""
 
-    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
-        super()._report(permanent, source, out)
+    def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+        super()._add_noise(permanent, source, out)
         out &= permanent
 
 
@@ -529,7 +518,7 @@ class UsersInPairs(LGRR):
 class ChargedOnce(LGRR):
     """A change of value is not charged for. >>>"""
 
-    def _charges(self, values: Values, memory: Source) -> list[tuple[int, int | None]]:
+    def _charges(self, recalled: Recalled) -> list[tuple[int, int | None]]:
         return [(0, 0)]
 
 
@@ -547,30 +536,26 @@ class GroupsForgotten(LOSUE):
 class AttributeRedrawn(SMP):
     """Samples an attribute for every report. >>>"""
 
-    _report_again = anew
+    _recall, _report = Mechanism._recall, Mechanism._report  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class AttributesShareMemory(SPL):
     """All attributes derive what they remember from one key. >>>"""
 
-    def _report_again(
-        self, values: Values, users: Values, memory: Source, fresh: Any, out: NDArray[Any]
-    ) -> None:
-        for j, each in enumerate(self.protocols):
-            reports = np.empty(len(values), each.report_dtype)
-            each._report_again(
-                np.ascontiguousarray(values[:, j]), users, memory, fresh[j : j + 1], reports
-            )
-            out[f"a{j}"] = reports
+    def _recall(self, values: Values, users: Values, memory: Source) -> list[Any]:
+        return [
+            each._recall(np.ascontiguousarray(values[:, j]), users, memory)
+            for j, each in enumerate(self.protocols)
+        ]
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class AttributeOfSevenUsers(SMP):
     """Every seventh user samples the same attribute. >>>"""
 
-    def _sample_attributes(self, users: Values, memory: Source) -> Values:
-        return super()._sample_attributes(users % 7, memory)
+    def _sample_parts(self, users: Values, memory: Source) -> Values:
+        return super()._sample_parts(users % 7, memory)
 
 
 FAULTS: list[tuple[Mechanism, str]] = [

@@ -13,7 +13,7 @@ from typing import Any
 from multi_freq_ldpy import GRR, LGRR, RSFD, SHE, SMP, SPL, SS, DBitFlipPM
 from multi_freq_ldpy.longitudinal.chains import LongitudinalHashing, LongitudinalUnary
 from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
-from multi_freq_ldpy.protocols.hashing import Hashing, LocalHashing
+from multi_freq_ldpy.protocols.hashing import LocalHashing
 from multi_freq_ldpy.protocols.unary import UnaryEncoding
 
 MASK = 2**32 - 1
@@ -180,12 +180,12 @@ def a_seed(stream: Bytes, address: int, prime: int) -> int:
     return word % functions
 
 
-def bucket_of(protocol: Hashing, seed: int, value: int) -> int:
+def bucket_of(protocol: LocalHashing | LongitudinalHashing, seed: int, value: int) -> int:
     prime = protocol.prime
     return protocol.g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
 
 
-def hashed(protocol: Hashing, seed: int, symbol: int) -> bytes:
+def hashed(protocol: LocalHashing | LongitudinalHashing, seed: int, symbol: int) -> bytes:
     parts = zip(
         (seed, symbol),
         (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")),
@@ -355,9 +355,17 @@ def part(key: bytes, name: str) -> bytes:
     return blake2b(name.encode(), key=key, digest_size=32).digest()
 
 
+def own_values(solution: Any, j: int, record: list[int]) -> Any:
+    """Return what a part of the record is: a value, or a record where the part is a solution."""
+    sizes = [len(each.ks) for each in solution.protocols]
+    first = sum(sizes[:j])
+    single = not hasattr(solution.protocols[j], "protocols")
+    return record[first] if single else record[first : first + sizes[j]]
+
+
 def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
     return b"".join(
-        randomize(each, part(key, str(j)), user, record[j])
+        randomize(each, part(key, str(j)), user, own_values(solution, j, record))
         for j, each in enumerate(solution.protocols)
     )
 
@@ -365,10 +373,14 @@ def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
 def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
     """Number the users who sampled an attribute from the first of the 65536 in which they are."""
     first = user - user % 65536
-    sampled = [uniform(part(key, "attribute"), u, solution.d) for u in range(first, user + 1)]
+    parts, choice = len(solution.protocols), part(key, "attribute")
+    sampled = [uniform(choice, u, parts) for u in range(first, user + 1)]
     j = sampled[-1]
     report = randomize(
-        solution.protocols[j], part(key, str(j)), first + sampled[:-1].count(j), record[j]
+        solution.protocols[j],
+        part(key, str(j)),
+        first + sampled[:-1].count(j),
+        own_values(solution, j, record),
     )
     return (j.to_bytes(solution.report_dtype["attribute"].itemsize, "little") + report).ljust(
         solution.report_bytes, b"\0"

@@ -29,7 +29,7 @@ from multi_freq_ldpy import (
     wire,
 )
 from multi_freq_ldpy.analysis import auditing, evidence
-from multi_freq_ldpy.protocols.packed import unpack
+from multi_freq_ldpy.protocols.formats import unpack
 
 from .faults import (
     LifetimeOfOneReport,

@@ -83,7 +83,7 @@ def test_every_kind_of_array(cls: type[OneShot]) -> None:
         (r for r in reports),
     ):
         assert protocol.tally(same) == whole
-    assert protocol.tally(reports[0]).n == 1
+    assert (protocol.tally(reports[0]).n == 1).all()
     assert np.array_equal(array, VALUES), "the caller's array has changed"
 
 
@@ -110,7 +110,7 @@ def test_extreme_budgets(cls: type[OneShot], k: int, epsilon: float) -> None:
         <= 6 * estimate.std + 1e-9
     ).all()
     assert wire.decode(protocol, wire.encode(protocol, reports)).tobytes() == reports.tobytes()
-    assert protocol.simulate(np.bincount(values, minlength=k), 1).n == 2000
+    assert (protocol.simulate(np.bincount(values, minlength=k), 1).n == 2000).all()
     if epsilon == 700 and cls not in (OUE, BLH, THE):
         assert np.allclose(estimate.frequencies, np.bincount(values, minlength=k) / 2000)
 
@@ -266,7 +266,7 @@ def test_missing_entries_and_nonsense_are_refused(cls: type[OneShot]) -> None:
         with pytest.raises((ValueError, TypeError), match=next(iter(argument))):
             protocol.em(reports, **argument)
     for nothing in ([], (), iter([]), reports[:0], iter([reports[:0]])):
-        assert protocol.tally(nothing).n == 0
+        assert not protocol.tally(nothing).n.any()
     assert wire.encode(protocol, []) == b""
 
 
@@ -368,7 +368,7 @@ def test_tallies_refuse_what_nobody_counted() -> None:
         Tally(SS(9, 1.0), np.ones(9, np.int64), 1)
     with pytest.raises(ValueError, match="users"):
         Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 2]))
-    with pytest.raises(ValueError, match="n must be a number"):
+    with pytest.raises(ValueError, match="n must say the same"):
         Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 3]), users=3)
     for counts, n, of in (
         ([2**62] * 5, 2**62, GRR(5, 1.0)),
@@ -414,7 +414,7 @@ def test_tally_of_batches_needs_the_memory_of_one() -> None:
     tally = protocol.tally(protocol.randomize(batch, stream) for _ in range(20))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert tally.n == 10**6
+    assert (tally.n == 10**6).all()
     assert peak < 5 * batch.size * protocol.report_bytes
 
 
@@ -428,7 +428,7 @@ def test_simulating_many_users_needs_no_reports(cls: type[OneShot]) -> None:
     tally = protocol.simulate(held, 1)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert tally.n == n
+    assert (tally.n == n).all()
     assert peak < 2**24 < n * protocol.report_bytes * 9
     estimate = protocol.estimate(tally)
     assert (np.abs(estimate.frequencies - 0.05) < 5.5 * estimate.std).all()

@@ -367,7 +367,7 @@ def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
     symbols.count(np.array([0, 4, 5, 255, 1], np.uint8), counts)
     assert counts.tolist() == [1, 1, 0, 0, 1]
     protocol = OLH(100, 1.0)
-    edges, lanes, found = protocol._counting()
+    edges, lanes, found = protocol.family.counting()
     hashing.count(
         np.array([7], np.uint64),
         np.array([2**40], np.uint64),

@@ -184,6 +184,13 @@ def run(*arguments: Any, code: int = 0) -> str:
 # What files say
 
 
+def written_n(counted: Tally) -> Any:
+    """Return how many reports speak of each value, as files have it: one number where every report
+    speaks of every value.
+    """
+    return int(counted.n[0]) if counted.mechanism._answers_all else counted.n.tolist()
+
+
 def of_tally(counted: Tally) -> dict[str, Any]:
     """Return what a tally holds, and what it estimates."""
     found = counted.mechanism.estimate(counted)
@@ -191,7 +198,7 @@ def of_tally(counted: Tally) -> dict[str, Any]:
     return {
         "spec": registry.to_spec(counted.mechanism),
         "users": counted.users,
-        "n": np.asarray(counted.n).tolist(),
+        "n": written_n(counted),
         "counts": counted.counts.tolist(),
         "frequencies": [one.frequencies.tolist() for one in each],
         "std": [one.std.tolist() for one in each],
@@ -218,7 +225,7 @@ def of_survey_tally(name: str, survey: Survey, counted: Tally) -> dict[str, Any]
     return {
         "survey": f"{name}.json",
         "users": counted.users,
-        "n": np.asarray(counted.n).tolist(),
+        "n": written_n(counted),
         "counts": counted.counts.tolist(),
         "estimates": columns,
     }

@@ -40,7 +40,7 @@ from multi_freq_ldpy import (
     over_rounds,
 )
 from multi_freq_ldpy.longitudinal.memoized import Memoized
-from multi_freq_ldpy.protocols.packed import unpack
+from multi_freq_ldpy.protocols.formats import unpack
 
 from .cases import CHAINS
 from .faults import (
@@ -347,7 +347,7 @@ def test_impossible_tallies_of_buckets() -> None:
         ([3] * 6, [2] * 6, 6, r"counts\[0\] = 3 is outside \[0, n=2\]"),
         ([1] * 6, [2] * 5 + [1], 6, "how many users hold it"),
         ([0] * 6, [6, 0, 0, 0, 0, 0], 6, "how many users hold it"),
-        ([1] * 6, 6, 6, "entry for each of the b=6 buckets"),
+        ([1] * 6, 6, 6, "more than users=6, but 18"),
         ([1] * 10, [2] * 10, 10, "counts must have shape"),
     ):
         with pytest.raises(ValueError, match=wrong):

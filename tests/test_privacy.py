@@ -9,7 +9,7 @@ import pytest
 
 from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, best
 from multi_freq_ldpy.protocol import OneShot
-from multi_freq_ldpy.protocols.hashing import collision_probability, next_prime
+from multi_freq_ldpy.protocols.families import collision_probability, next_prime
 
 from .cases import ONE_SHOT
 

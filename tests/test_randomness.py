@@ -31,7 +31,6 @@ from multi_freq_ldpy import (
     Stream,
     wire,
 )
-from multi_freq_ldpy.checks.tools import sizes_of
 from multi_freq_ldpy.core.randomness import CONSECUTIVE, Source, as_generator, subkey
 from multi_freq_ldpy.kernels import bits, chacha, subsets, symbols
 from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
@@ -120,7 +119,7 @@ REJECTED = [
 
 @pytest.mark.parametrize("protocol", CASES + HUGE + HUGE_MEMOIZED + SOLUTIONS + REJECTED, ids=repr)
 def test_kernel_equals_reference(protocol: Any) -> None:
-    ks = np.array(sizes_of(protocol))
+    ks = np.array(protocol.ks)
     n = max(20, (4000 if len(ks) == 1 else 500) // (ks.sum() + 20)) // len(ks) + 2
     n = n if protocol.parts[0][0].channel.binary else 12  # exact noise reads many blocks
     # SMP numbers users from the beginning of a block

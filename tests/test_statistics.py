@@ -268,7 +268,7 @@ def test_nobody_and_one() -> None:
         assert np.allclose(nobody.norm_sub().frequencies, 1 / 3)
         assert np.allclose(protocol.em(protocol.randomize([])).frequencies, 1 / 3)
         one = protocol.estimate(protocol.randomize([1], 1))
-        assert one.n == 1
+        assert one.n.tolist() == [1] * protocol.k
         assert np.isfinite(one.std).all()
         assert one.interval().shape == (3, 2)
     assert np.allclose(GRR(3, 1.0).estimate([]).mle().frequencies, 1 / 3)

@@ -84,7 +84,7 @@ def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
 def over_time(protocol: Any, values: Any) -> dict[str, Any]:
     """Return what lasts on a device with a known secret: it must never change."""
     memory = Client(protocol, KEY, b"golden")._memory
-    users, held = np.zeros(len(values), np.int64), np.array(values)
+    users, held, one = np.zeros(len(values), np.int64), np.array(values), np.zeros(1, np.int64)
     found: dict[str, Any] = {}
     if isinstance(protocol, Memoized):
         answers = np.empty(len(values), protocol.report_dtype)
@@ -92,7 +92,10 @@ def over_time(protocol: Any, values: Any) -> dict[str, Any]:
         found["permanent"] = wire.encode(protocol, answers).hex()
     elif protocol.permanent is not None:
         found["charges"] = [
-            [list(each) for each in protocol._charges(held[i : i + 1], memory)]
+            [
+                list(each)
+                for each in protocol._charges(protocol._recall(held[i : i + 1], one, memory))
+            ]
             for i in range(len(values))
         ]
     return found

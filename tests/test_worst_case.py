@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from multi_freq_ldpy import GRR, OUE, RSFD, SHE, SMP, SPL, SS, exact, exact_epsilon
-from multi_freq_ldpy.analysis.worst_case import MOST_PAIRS, WorstCase
+from multi_freq_ldpy.analysis.worst_case import MOST_LEVELS, WorstCase
 
 from .cases import SMALL, SMALL_SOLUTIONS
 from .faults import FAULTS, NeverClearsAndSaysSo, OwnValueFirst
@@ -89,7 +89,7 @@ def test_what_cannot_be_listed_says_how_large_it_is() -> None:
         (OUE(30, 1.0), "2**30"),
         (SS(100, 1.0), "2**"),
         (SHE(3, 1.0), "unbounded"),
-        (GRR(5000, 1.0), f"5000 reports of 5000 inputs, which are more than the {MOST_PAIRS}"),
+        (GRR(7000, 1.0), f"7000 reports of 7000 inputs, which are more than the {MOST_LEVELS}"),
         (SMP(GRR, [10] * 8, 1.0), "80 reports of 100000000 inputs"),
         (SPL(OUE, [12, 12], 1.0), "16777216"),
         (RSFD(GRR, [40, 40], 1.0), "1600 reports of 1600 inputs"),

@@ -218,7 +218,7 @@ def moments(protocol: Any, quick: bool) -> Found:
         counted = protocol.tally(protocol.randomize(np.full(many, protocol.k - 1), stream))
         total, done = counted if total is None else total + counted, done + many
     assert total is not None
-    answers = np.broadcast_to(total.n, total.counts.shape)
+    answers = total.n
     means = total.counts / answers
     v = int(protocol.cell_of(np.array([protocol.k - 1]))[0])
     off = (means - np.where(np.arange(len(means)) == v, p, q)) / np.sqrt(

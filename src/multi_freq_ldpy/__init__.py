@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, exact, registry, wire
 from .adaptive import best
-from .core.channel import Channel
+from .core.channel import Affine, Channel
 from .core.privacy import Privacy
 from .core.randomness import Stream
 from .core.tally import Tally
@@ -58,6 +58,7 @@ __all__ = [
     "SS",
     "SUE",
     "THE",
+    "Affine",
     "Audit",
     "Channel",
     "Client",

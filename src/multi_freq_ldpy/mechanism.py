@@ -8,18 +8,32 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .core import parallel, validate
+from .core.deprecation import accept_old_names
 from .core.privacy import Privacy
 from .core.randomness import Rng, Source, Stream, as_stream
-from .core.tally import Tally
+from .core.tally import Part, Tally
+from .estimation.estimate import Estimate
+from .estimation.several import Estimates
+
+if TYPE_CHECKING:
+    from .protocol import Protocol
 
 LARGEST_LAW = 2**20
 BATCH = 2**16
+
+Counts: TypeAlias = NDArray[np.int64]
+Report: TypeAlias = NDArray[Any] | np.generic
+"""One report: an entry of an array of reports."""
+Charge: TypeAlias = tuple[int, int | None]
+"""An account, and the memo class that is paid for once and for all, or None where every report is
+paid for.
+"""
 
 
 class Mechanism(ABC):
@@ -27,6 +41,11 @@ class Mechanism(ABC):
 
     Turns inputs into reports of a fixed dtype, and reports into counts.
     """
+
+    samples: ClassVar[bool] = False
+    """Whether a report is about one part of the record only, and says about which one."""
+    independent: ClassVar[bool] = False
+    """Whether the parts of a record are randomized independently of each other."""
 
     # What a subclass declares
 
@@ -45,7 +64,17 @@ class Mechanism(ABC):
 
     @property
     @abstractmethod
-    def parts(self) -> tuple[tuple[Any, slice], ...]:
+    def ks(self) -> tuple[int, ...]:
+        """The domain size of each attribute."""
+
+    @property
+    @abstractmethod
+    def leaves(self) -> "tuple[Protocol, ...]":
+        """The protocol of each attribute, in order."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[Part, ...]:
         """For each attribute, as what the aggregator sees it (a channel and a domain), and where
         its counts are.
         """
@@ -56,13 +85,13 @@ class Mechanism(ABC):
         """For each attribute, the probability that a report speaks of a given value of it."""
 
     @abstractmethod
-    def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
+    def _inputs(self, given: object, name: str = "") -> tuple[Counts, bool]:
         """Return inputs as an array with a user a row, checked, and whether a single user's was
         given.
         """
 
     @abstractmethod
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         """Write a report for each input into ``out``, with the randomness of ``source``."""
 
     @abstractmethod
@@ -70,7 +99,21 @@ class Mechanism(ABC):
         """Return what each report contributes to each value: the reference for counting."""
 
     @abstractmethod
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+    def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
+        """Return the probability of the one report given an input."""
+
+    @abstractmethod
+    def _simulate_part(self, held: Sequence[Counts], n: int, rng: Rng) -> tuple[Counts, Counts]:
+        """Draw counts, and how many reports speak of each value, given how many of the n users hold
+        each value of each attribute.
+        """
+
+    @abstractmethod
+    def _reporters(self, n: Counts) -> int:
+        """Return how many users made the reports of which so many speak of each value."""
+
+    @abstractmethod
+    def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
         """Refuse counts that no reports have."""
 
     @abstractmethod
@@ -83,20 +126,37 @@ class Mechanism(ABC):
         """Mark the reports that no honest client can send."""
         return np.zeros(len(reports), np.bool_)
 
-    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
+    def _count(self, reports: NDArray[Any]) -> Counts:
         """Return the contributions added up over reports."""
-        entries = self.parts[-1][1].stop
-        step = max(1, 2**22 // entries)
+        step = max(1, 2**22 // self._entries)
         parts = (self.contributions(reports[i : i + step]) for i in range(0, len(reports), step))
         return sum(
-            (part.sum(axis=0, dtype=np.int64) for part in parts), np.zeros(entries, np.int64)
+            (part.sum(axis=0, dtype=np.int64) for part in parts), np.zeros(self._entries, np.int64)
         )
 
-    def _answers(self, reports: NDArray[Any]) -> int | NDArray[np.int64]:
-        """Return how many reports there are, an entry a value where not every report speaks of
-        every value.
+    @property
+    def _space(self) -> int:
+        """How many numbers reports are gathered in."""
+        return self._entries
+
+    def _gather(self, reports: NDArray[Any]) -> Counts:
+        """Return numbers that add up over batches of reports, and of which ``_settle`` makes
+        counts.
         """
-        return len(reports)
+        return self._count(reports)
+
+    def _settle(self, gathered: Counts, n: Counts) -> Counts:
+        """Return the counts of all reports that were gathered: once per tally."""
+        return gathered
+
+    def _answers(self, reports: NDArray[Any]) -> Counts:
+        """Return how many of the reports speak of each value."""
+        return np.broadcast_to(np.int64(len(reports)), self._entries)
+
+    @property
+    def _answers_all(self) -> bool:
+        """Whether every report speaks of every value."""
+        return all(share == 1 for share in self.answering)
 
     # What lasts over a user's reports: nothing, unless a subclass says so
 
@@ -108,29 +168,26 @@ class Mechanism(ABC):
         """
         return None
 
-    def _report_again(
-        self,
-        values: NDArray[np.int64],
-        users: NDArray[np.int64],
-        memory: Source,
-        fresh: Sequence[Stream],
-        out: NDArray[Any],
-    ) -> None:
-        """Write a further report of each of the users, who are numbered in ``memory``.
+    def _recall(self, values: Counts, users: Counts, memory: Source) -> Any:
+        """Return all that lasts of the users' reports about these values, derived from
+        ``memory``, where they are numbered: what ``_charges`` and ``_report`` are made of.
+        """
+        return as_readonly(values)
 
-        All that lasts is drawn from there.
+    def _charges(self, recalled: Any) -> list[Charge]:
+        """Return what a report of the one user is charged for."""
+        return [(0, None)]
+
+    def _report(self, recalled: Any, fresh: Sequence[Stream], out: NDArray[Any]) -> None:
+        """Write a further report of each user, given what lasts of it.
 
         The rest is drawn from ``fresh``, a stream an attribute.
         """
-        self._draw(values, Source.of(fresh[0], self._label, len(values)), out)
-
-    def _charges(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
-        """Return what a report of the first user in ``memory`` is charged for.
-
-        Each charge names an account and the memo class that is paid for once and for all, or None
-        where every report is paid for.
-        """
-        return [(0, None)]
+        source = Source.of(fresh[0], self._label, len(out))
+        parallel.run_ranges(
+            len(out),
+            lambda low, high: self._randomize(recalled[low:high], source.skip(low), out[low:high]),
+        )
 
     @property
     def _prices(self) -> tuple[float, ...]:
@@ -139,28 +196,85 @@ class Mechanism(ABC):
 
     # The verbs
 
-    @abstractmethod
-    def estimate(self, reports: Any) -> Any:
-        """Return the unbiased frequencies with their errors, from a tally or from reports."""
+    @accept_old_names(table="values")
+    def randomize(self, values: ArrayLike, rng: Rng = None) -> Any:
+        """Return a report for each user: one user's input gives one report.
+
+        A protocol takes a vector with a value a user, a solution a table with a row a user and a
+        column an attribute. A protocol with memory makes the *first report of new users*: to report
+        again, use ``Client`` or ``Panel``.
+
+        ``rng=None`` uses the operating system's randomness, as real collection must. An int,
+        ``SeedSequence`` or ``Generator`` makes the reports reproducible; the same int gives the
+        same noise at every call, so for several batches pass a ``Stream``.
+        """
+        inputs, single = self._inputs(values)
+        inputs = as_readonly(inputs)
+        source = Source.of(as_stream(rng), self._label, len(inputs))
+        reports = np.empty(len(inputs), self.report_dtype)
+        if min(parallel.count_threads(), len(inputs) // parallel.GRAIN) < 2:
+            self._randomize(inputs, source, reports)
+        else:
+            parallel.run_ranges(
+                len(inputs),
+                lambda low, high: self._randomize(
+                    inputs[low:high], source.skip(low), reports[low:high]
+                ),
+            )
+        return reports[0] if single else reports
 
     def tally(self, reports: Any) -> Tally:
         """Count reports: an array or list of them, or an iterable of batches, which needs no more
         memory than one batch.
         """
-        total = None
-        for batch in self._batches(reports):
-            parts: list[tuple[NDArray[np.int64], Any]] = []
+        return self._tally(self._batches(reports))
 
-            def job(
-                low: int, high: int, batch: NDArray[Any] = batch, parts: list[Any] = parts
-            ) -> None:
-                parts.append((self._count(batch[low:high]), self._answers(batch[low:high])))
+    def count(self, reports: NDArray[Any]) -> tuple[Counts, Counts]:
+        """Return the counts of reports that have been checked, and how many speak of each value.
 
-            parallel.run_ranges(len(batch), job)
-            counts, answers = zip(*parts, strict=True)
-            counted = Tally(self, np.sum(counts, axis=0), np.sum(answers, axis=0), len(batch))
-            total = counted if total is None else total + counted
-        return self.tally([]) if total is None else total
+        ``reports`` is what ``randomize`` or ``wire.decode`` returned for many users: an array of
+        ``report_dtype``. Nothing is checked here; ``tally`` is for reports from elsewhere.
+
+        >>> from multi_freq_ldpy import GRR, wire
+        >>> protocol = GRR(3, epsilon=1.0)
+        >>> protocol.count(wire.decode(protocol, bytes([0, 2, 2])))
+        (array([1, 0, 2]), array([3, 3, 3]))
+        """
+        n = self._answers(reports)
+        return self._settle(self._gather(reports), n), n
+
+    @abstractmethod
+    def estimate(self, reports: Any) -> Estimate | Estimates:
+        """Return the unbiased frequencies with their errors, from a tally or from reports."""
+
+    def likelihood(self, report: Report | int | bytes, value: ArrayLike) -> Fraction:
+        """Return the exact probability that a user with this value, or record, sends this report.
+
+        ``report`` is one report, or its bytes on the wire; one that no honest client sends is a
+        ValueError. For any domain size: no report is listed.
+
+        >>> from multi_freq_ldpy import OUE
+        >>> protocol = OUE(1000, epsilon=1.0)
+        >>> report = protocol.randomize(3, rng=1)
+        >>> ratio = protocol.likelihood(report, 3) / protocol.likelihood(report, 4)
+        >>> 1 / protocol.privacy.ratio <= ratio <= protocol.privacy.ratio
+        True
+        """
+        if isinstance(report, bytes | bytearray | memoryview):
+            if len(report) != self.report_bytes:
+                raise ValueError(
+                    f"report must have {self.report_bytes} bytes, not {len(report)}:"
+                    f" {validate.quote(bytes(report))}"
+                )
+            report = np.frombuffer(bytes(report), self.report_dtype, count=1)[0]
+        inputs, single = self._inputs(value, "value")
+        if not single:
+            raise ValueError(f"value must be that of one user, not {validate.quote(value)}")
+        reports = np.empty(1, self.report_dtype)
+        one = validate.as_array("report", [report])
+        if one.ndim != reports.ndim:
+            raise ValueError(f"report must be one report, not {validate.quote(report)}")
+        return self._likelihood(self._as_reports(one), inputs[0])
 
     @property
     def report_bytes(self) -> int:
@@ -170,26 +284,33 @@ class Mechanism(ABC):
     # What the verbs share
 
     @cached_property
+    def _entries(self) -> int:
+        """The number of counts."""
+        return self.parts[-1].entries.stop
+
+    @cached_property
     def _label(self) -> bytes:
         """What separates this object's randomness from that of every other on the same stream."""
         import json
 
         return json.dumps(self._fields(), sort_keys=True).encode()
 
-    def _reports(self, values: NDArray[np.int64], rng: Rng) -> NDArray[Any]:
-        """Return a report for each of the checked inputs."""
-        source = Source.of(as_stream(rng), self._label, len(values))
-        reports = np.empty(len(values), self.report_dtype)
-        self._draw(values, source, reports)
-        return reports
+    def _tally(self, batches: Iterable[NDArray[Any]]) -> Tally:
+        """Return the tally of batches of checked reports."""
+        gathered, n, users = np.zeros(self._space, np.int64), np.zeros(self._entries, np.int64), 0
+        for batch in batches:
+            found: list[tuple[Counts, Counts]] = []
 
-    def _draw(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
-        """Randomize with as many threads as there are."""
-        values = as_readonly(values)
-        parallel.run_ranges(
-            len(values),
-            lambda low, high: self._randomize(values[low:high], source.skip(low), out[low:high]),
-        )
+            def job(
+                low: int, high: int, batch: NDArray[Any] = batch, found: list[Any] = found
+            ) -> None:
+                found.append((self._gather(batch[low:high]), self._answers(batch[low:high])))
+
+            parallel.run_ranges(len(batch), job)
+            for one, answers in found:
+                gathered, n = gathered + one, n + answers
+            users += len(batch)
+        return Tally(self, self._settle(gathered, n), n, users)
 
     def _as_tally(self, reports: Any) -> Tally:
         """Return a tally of this object as it is, and reports counted."""

@@ -3,25 +3,27 @@
 Client and aggregator are both its methods.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .core import parallel, validate
-from .core.channel import Channel
+from .core import exact, parallel, validate
+from .core.channel import Affine
 from .core.fakes import Fake
 from .core.privacy import Privacy
-from .core.randomness import Rng, Source, as_stream
-from .core.tally import Tally
+from .core.randomness import Rng, Source, as_generator, as_stream
+from .core.tally import Part, Tally
 from .estimation import postprocess
 from .estimation.estimate import Estimate
-from .mechanism import BATCH, LARGEST_LAW, Mechanism, as_readonly
+from .mechanism import BATCH, LARGEST_LAW, Counts, Mechanism, as_readonly
+
+if TYPE_CHECKING:
+    from .protocols.formats import Format
 
 
 def declared(check: Any, default: Any = MISSING) -> Any:
@@ -62,10 +64,11 @@ class Protocol(Mechanism):
     """Base of all protocols: the verbs, in terms of a few hooks.
 
     A subclass is a frozen dataclass that declares its fields (domain, budgets, options),
-    ``channel``, ``privacy``, ``report_dtype``, ``_randomize``, ``contributions`` (shape (n, k)) and
-    ``law``; it may say what no honest client sends (``_refused``), count faster than the reference
-    (``_count``), simulate without reports (``_simulate``), and say what a fake report is
-    (``_fake``).
+    ``privacy`` and ``_randomize``. What its reports are is a ``format`` with ``chances``; or it
+    says itself what that would: ``report_dtype``, ``contributions`` (shape (n, k)), ``moments``,
+    ``ratio`` and ``law``. It may say what no honest client sends (``_refused``), count faster than
+    the reference (``_count``), simulate without reports (``_simulate``), and say what a fake report
+    is (``_fake``).
     """
 
     k: int = declared(validate.domain_size)
@@ -85,24 +88,103 @@ class Protocol(Mechanism):
     # What a subclass declares
 
     @property
-    @abstractmethod
-    def channel(self) -> Channel:
-        """The moments of a report's contributions, with the probabilities as realised."""
+    def format(self) -> "Format":
+        """What a report is."""
+        raise TypeError(
+            f"{type(self).__name__} must have a format, or define report_dtype, contributions,"
+            " moments, ratio and law"
+        )
 
-    @abstractmethod
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The probabilities, as realised, with which a report supports what is the user's own, and
+        what is not: a value, a bit or a symbol, as the format says.
+        """
+        raise TypeError(f"{type(self).__name__} must have chances, which go with its format")
+
+    # What follows from the format, or is declared without one
+
+    @cached_property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The dtype of one report."""
+        return self.format.dtype
+
+    @cached_property
+    def moments(self) -> Affine:
+        """The channel in exact fractions."""
+        return self.format.moments(*self.chances)
+
+    @cached_property
+    def ratio(self) -> Fraction:
+        """The largest ratio of probabilities of a report between two values, exactly."""
+        return self.format.ratio(*self.chances)
+
+    @property
+    def work(self) -> int:
+        """About how many machine words counting a report looks at."""
+        return self.format.work if self._formatted else self.k
+
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return what each report contributes to each value, shape (n, k)."""
+        return self.format.contributions(reports)
+
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this value, as on the wire, with its exact
         probability.
         """
+        value = self._check_law(value, self.format.size)
+        reports = self.format.every()
+        levels = np.asarray(self.format.levels(reports, self._cell(value))).tolist()
+        chances = {level: self.format.chance(level, *self.chances) for level in set(levels)}
+        data, size = np.ascontiguousarray(reports).tobytes(), self.report_bytes
+        return {data[i * size : i * size + size]: chances[level] for i, level in enumerate(levels)}
+
+    def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
+        if not self._formatted:
+            return self.law(int(value)).get(reports.tobytes(), Fraction(0))
+        level = int(self.format.levels(reports, self._cell(int(value)))[0])
+        return self.format.chance(level, *self.chances)
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        return self.format.refused(reports) if self._formatted else super()._refused(reports)
+
+    def _count(self, reports: NDArray[Any]) -> Counts:
+        return self.format.count(reports) if self._formatted else super()._count(reports)
+
+    def _most(self, values: int) -> int:
+        """Return the most that one report contributes to so many values together, for the values
+        that suit it best.
+        """
+        if self._formatted:
+            return self.format.most(values)
+        reports = dict.fromkeys(report for value in range(self.k) for report in self.law(value))
+        every = self.contributions(
+            np.frombuffer(b"".join(reports), self.report_dtype, count=len(reports))
+        )
+        return int(np.sort(every, axis=1)[:, -values:].sum(axis=1, dtype=np.int64).max())
+
+    def _cell(self, value: int) -> int:
+        """Return which frequency a value counts for."""
+        return int(self.cell_of(np.array([value]))[0])
+
+    @property
+    def _formatted(self) -> bool:
+        """Whether there is a format."""
+        return type(self).format is not Protocol.format
 
     # What a subclass may do better
+
+    @cached_property
+    def channel(self) -> Affine:
+        """The moments of a report's contributions, with the probabilities as realised."""
+        return self.moments.rounded()
 
     @property
     def cells(self) -> int:
         """The number of frequencies that are estimated: one a value, unless values are grouped."""
         return self.k
 
-    def cell_of(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def cell_of(self, values: Counts) -> Counts:
         """Return which frequency each value counts for."""
         return values
 
@@ -112,83 +194,58 @@ class Protocol(Mechanism):
         return (Fraction(1),)
 
     @property
-    def work(self) -> int:
-        """About how many machine words counting a report looks at."""
-        return self.k
-
-    @property
-    def lasting(self) -> Channel:
+    def lasting(self) -> Affine:
         """The channel of what a report contributes on average given all that lasts.
 
         What averaging a user's reports comes to.
 
         Here nothing lasts.
         """
-        exact: Channel = getattr(self, "moments", self.channel)
-        return exact.averaged()
+        return self.moments.averaged()
 
-    def _most(self, values: int) -> int:
-        """Return the most that one report contributes to so many values together, for the values
-        that suit it best.
-        """
-        return int(np.sort(self._every(), axis=1)[:, -values:].sum(axis=1, dtype=np.int64).max())
-
-    @property
-    def _fewest(self) -> int:
-        """The least that one report contributes to a value."""
-        return 0 if self.channel.binary else int(self._every().min())
-
-    def _every(self) -> NDArray[Any]:
-        """Return what every possible report contributes."""
-        reports = dict.fromkeys(report for value in range(self.k) for report in self.law(value))
-        return self.contributions(
-            np.frombuffer(b"".join(reports), self.report_dtype, count=len(reports))
-        )
-
-    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
-        """Return the counts of the reports that ``_randomize`` would write.
+    def _draw_and_gather(self, values: Counts, source: Source) -> tuple[Counts, Counts]:
+        """Return what ``_gather`` and ``_answers`` make of the reports that ``_randomize`` would
+        write.
 
         A kernel need not keep them.
         """
         out = np.empty(len(values), self.report_dtype)
         self._randomize(values, source, out)
-        return self._count(as_readonly(out))
+        reports = as_readonly(out)
+        return self._gather(reports), self._answers(reports)
 
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
-        """Draw the counts of a tally given how many users hold each value and how many none, where
-        the protocol has such reports.
+    def _simulate(self, counts: Counts, rng: Rng, nobody: int = 0) -> tuple[Counts, Counts]:
+        """Draw the counts of a tally, and how many reports speak of each value, given how many
+        users hold each value and how many none, where the protocol has such reports.
 
-        Here by drawing and counting, batch by batch.
+        From the format, or by drawing and counting, batch by batch.
         """
         ends = nobody + np.cumsum(np.concatenate(([0], counts)))
         n = int(ends[-1])
+        if self._formatted:
+            found = self.format.spread(counts, *self.chances, nobody, lambda: as_generator(rng))
+            if found is not None:
+                return found, np.broadcast_to(np.int64(n), self.cells)
         source = Source.of(as_stream(rng), self._label, n)
         step = max(1, min(BATCH, 2**24 // self.report_bytes))
-        totals: list[NDArray[np.int64]] = []
+        totals: list[tuple[Counts, Counts]] = []
 
         def job(low: int, high: int) -> None:
-            total = np.zeros(1, np.int64)
             for start in range(low, high, step):
                 stop = min(high, start + step)
                 first, last = np.searchsorted(ends, (start, stop - 1), side="right")
                 edges = np.clip(ends[first : last + 1], start, stop)
                 held = edges - np.concatenate(([start], edges[:-1]))
-                total = total + self._draw_and_count(
-                    as_readonly(np.repeat(np.arange(first, last + 1) - 1, held)), source.skip(start)
-                )
-            totals.append(total)
+                values = as_readonly(np.repeat(np.arange(first, last + 1) - 1, held))
+                totals.append(self._draw_and_gather(values, source.skip(start)))
 
         parallel.run_ranges(n, job)
-        return np.asarray(np.sum(totals, axis=0))
+        gathered, answers = (np.sum(each, axis=0) for each in zip(*totals, strict=True))
+        return self._settle(gathered, answers), answers
 
-    def _simulate_tally(
-        self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0
-    ) -> tuple[NDArray[np.int64], Any]:
-        """Draw the counts of a tally and how many reports speak of each value, also where nobody
-        reports.
-        """
-        n = nobody + int(counts.sum())
-        return self._simulate(counts, rng, nobody) if n else np.zeros(self.cells, np.int64), n
+    def _simulate_part(self, held: Sequence[Counts], n: int, rng: Rng) -> tuple[Counts, Counts]:
+        zeros = np.zeros(self.cells, np.int64)
+        return self._simulate(held[0], rng) if n else (zeros, zeros)
 
     def _fake(self, kind: str) -> Fake:
         """Return what RS+FD sends in place of a report about this attribute.
@@ -201,17 +258,6 @@ class Protocol(Mechanism):
 
     # The verbs
 
-    def randomize(self, values: ArrayLike, rng: Rng = None) -> Any:
-        """Return a report for each user: a number gives one report, a vector a vector of reports.
-
-        ``rng=None`` uses the operating system's randomness, as real collection must. An int,
-        ``SeedSequence`` or ``Generator`` makes the reports reproducible; the same int gives the
-        same noise at every call, so for several batches pass a ``Stream``.
-        """
-        vector, single = self._inputs("values", values)
-        reports = self._reports(vector, rng)
-        return reports[0] if single else reports
-
     def estimate(self, reports: Any) -> Estimate:
         """Return the unbiased frequencies with their errors, from a tally or from reports."""
         return Estimate.of(self._as_tally(reports))
@@ -222,8 +268,8 @@ class Protocol(Mechanism):
         No report is kept in memory.
         """
         held = validate.histogram("counts", counts, self.k)
-        stream = rng if isinstance(rng, np.random.Generator) else as_stream(rng)
-        return Tally(self, *self._simulate_tally(held, stream), int(held.sum()))
+        stream, n = rng if isinstance(rng, np.random.Generator) else as_stream(rng), held.sum()
+        return Tally(self, *self._simulate_part([held], int(n), stream), int(n))
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
@@ -241,21 +287,15 @@ class Protocol(Mechanism):
             validate.budget("tol", tol),
         )
         every = np.concatenate([np.empty(0, self.report_dtype), *self._batches(reports)])
-        frequencies = postprocess.em(self, every, self._likelihood_ratio, steps, slack)
+        self._supports(every[:0])  # which may refuse
+        ratio = float(min(self.ratio, Fraction(10**300)))
+        frequencies = postprocess.em(self, every, ratio, steps, slack)
         return Estimate(frequencies, len(every), self.channel, method="em")
 
     # What the verbs share
 
-    def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
-        return validate.values(name, given, self.k)
-
-    @property
-    def _likelihood_ratio(self) -> float:
-        """How much likelier a report is for the values it supports than for the others."""
-        raise TypeError(
-            f"{type(self).__name__} does not support exactly the values that are likelier: no"
-            " maximum likelihood"
-        )
+    def _inputs(self, given: object, name: str = "values") -> tuple[Counts, bool]:
+        return validate.values(name or "values", given, self.k)
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         """Tell which values are likelier than the others given each report."""
@@ -268,31 +308,49 @@ class Protocol(Mechanism):
         }
 
     @property
-    def parts(self) -> tuple[tuple[Any, slice], ...]:
+    def ks(self) -> tuple[int, ...]:
+        """The domain size of the one attribute."""
+        return (self.k,)
+
+    @property
+    def leaves(self) -> "tuple[Protocol, ...]":
+        """The one attribute's protocol: itself."""
+        return (self,)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
         """The one attribute: this protocol itself, and all counts."""
-        return ((self, slice(0, self.cells)),)
+        return (Part(self, slice(0, self.cells)),)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))
 
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
+    def _reporters(self, n: Counts) -> int:
+        if (n != n[0]).any():
+            raise ValueError(
+                "n must say the same for all values, because every report speaks of them, not"
+                f" {validate.quote(n)}"
+            )
+        return int(n[0])
+
+    def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
         """Refuse counts that no reports have."""
         if counts.shape != (self.cells,):
             raise ValueError(
                 f"counts must have shape ({self.cells},), one entry a value, not {counts.shape}"
             )
-        if n.ndim and self.answering[0] == 1:
+        if (reporters := self._reporters(n)) > users:
             raise ValueError(
-                "n must be a number, because every report speaks of every value, not"
+                f"n must not be of more than users={users}, but {reporters} users made"
                 f" {validate.quote(n)}"
             )
-        if self.channel.binary and ((counts < 0) | (counts > n)).any():
-            v = int(np.argmax((counts < 0) | (counts > n)))
-            raise ValueError(f"counts[{v}] = {counts[v]} is outside [0, n={n[v] if n.ndim else n}]")
-
-    def _reporters(self, n: NDArray[np.int64]) -> int:
-        """Return how many users made the reports of which so many speak of each value."""
-        return int(n)
+        low, high = self.channel.smallest * n, self.channel.largest * n
+        if ((counts < low) | (counts > high)).any():
+            v = int(np.argmax((counts < low) | (counts > high)))
+            most = f"n={n[v]}" if self.channel.largest == 1 else f"{high[v]}, n={n[v]}"
+            raise ValueError(f"counts[{v}] = {counts[v]} is outside [{low[v]}, {most}]")
+        if self._formatted:
+            self.format.check_sum(counts, reporters)
 
     def _check_law(self, value: object, size: int) -> int:
         """Return ``value`` checked, if all ``size`` reports can be listed."""
@@ -304,37 +362,26 @@ class Protocol(Mechanism):
         return validate.Integer(0, self.k - 1)("value", value)
 
 
-class Exact(Protocol):
-    """A protocol whose probabilities are fractions."""
-
-    @property
-    @abstractmethod
-    def moments(self) -> Channel:
-        """The channel in exact fractions."""
-
-    @property
-    @abstractmethod
-    def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
-
-    @cached_property
-    def channel(self) -> Channel:
-        """The moments of a report's contributions, with the probabilities as realised."""
-        return self.moments.rounded()
-
-    @property
-    def _likelihood_ratio(self) -> float:
-        return float(min(self.ratio, Fraction(10**300)))
-
-
 @dataclass(frozen=True)
-class OneShot(Exact):
+class OneShot(Protocol):
     """A protocol of one budget, reported once.
 
-    Every further report about the same value costs as much again.
+    Every further report about the same value costs as much again. ``weights`` are its chances,
+    times 2⁶⁴, where it has a format.
     """
 
     epsilon: float = declared(validate.budget)
+
+    @property
+    def weights(self) -> tuple[int, int]:
+        """The probabilities as realised, times 2⁶⁴."""
+        raise TypeError(f"{type(self).__name__} must have weights, which go with its format")
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The probabilities as realised."""
+        own, other = self.weights
+        return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
 
     @cached_property
     def privacy(self) -> Privacy:

@@ -9,13 +9,14 @@ from .core.deprecation import accept_old_names
 from .core.tally import Specs, Tally
 from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
 from .longitudinal.dbitflip import DBitFlipPM
+from .mechanism import Mechanism
 from .protocol import Protocol
 from .protocols.grr import GRR
 from .protocols.hashing import BLH, OLH
 from .protocols.histogram import SHE
 from .protocols.subset import SS
 from .protocols.unary import OUE, SUE, THE
-from .solutions.base import Solution
+from .solutions.base import DEEPEST, Solution
 from .solutions.rsfd import RSFD
 from .solutions.smp import SMP
 from .solutions.spl import SPL
@@ -75,7 +76,7 @@ SOLUTIONS: dict[str, type[Solution]] = {
 
 
 @accept_old_names(protocol="mechanism")
-def to_spec(mechanism: Protocol | Solution) -> dict[str, Any]:
+def to_spec(mechanism: Mechanism) -> dict[str, Any]:
     """Return a protocol or solution as a dict that JSON can hold.
 
     All that client and aggregator have to share.
@@ -85,15 +86,16 @@ def to_spec(mechanism: Protocol | Solution) -> dict[str, Any]:
     >>> to_spec(SMP(GRR, [3, 2], epsilon=0.5))["protocols"]
     [{'protocol': 'GRR', 'k': 3, 'epsilon': 0.5}, {'protocol': 'GRR', 'k': 2, 'epsilon': 0.5}]
     """
-    for each in (mechanism, *getattr(mechanism, "protocols", ())):
-        if (PROTOCOLS | SOLUTIONS).get(type(each).__name__) is not type(each):
-            raise ValueError(
-                f"protocol {validate.quote(each)} is not in the registry, so it has no spec"
-            )
+    if (PROTOCOLS | SOLUTIONS).get(type(mechanism).__name__) is not type(mechanism):
+        raise ValueError(
+            f"protocol {validate.quote(mechanism)} is not in the registry, so it has no spec"
+        )
+    for each in mechanism.protocols if isinstance(mechanism, Solution) else ():
+        to_spec(each)
     return {"version": VERSION, **mechanism._fields()}
 
 
-def from_spec(spec: dict[str, Any]) -> Any:
+def from_spec(spec: dict[str, Any]) -> Mechanism:
     """Return the protocol or solution of a spec.
 
     An unknown name, field or version is a ValueError, a value of the wrong type a TypeError.
@@ -108,23 +110,34 @@ def from_spec(spec: dict[str, Any]) -> Any:
             f"spec must have version {VERSION}, not {validate.quote(spec.get('version'))}"
         )
     given = {name: each for name, each in spec.items() if name != "version"}
-    name = given.get("protocol")
-    if not isinstance(name, str) or name not in SOLUTIONS:
-        return PROTOCOLS[_name(given, PROTOCOLS | SOLUTIONS)](**_fields(given, PROTOCOLS))
-    fields = _fields(given, SOLUTIONS)
-    if isinstance(fields["protocols"], list):
-        validate.record_size("protocols", len(fields["protocols"]))
-    if not isinstance(fields["protocols"], list) or not all(
-        isinstance(each, dict) for each in fields["protocols"]
-    ):
-        raise TypeError(
-            f"protocols must be a list of specs, not {validate.quote(fields['protocols'])}"
-        )
-    protocols = [
-        PROTOCOLS[_name(each, PROTOCOLS)](**_fields(each, PROTOCOLS))
-        for each in fields.pop("protocols")
-    ]
-    return SOLUTIONS[name].of(protocols, **fields)
+    _count_leaves(given)
+    return _build(given)
+
+
+def _count_leaves(spec: dict[str, Any], depth: int = 0) -> int:
+    """Return how many protocols a spec has, before any of them is made, or refuse too many."""
+    parts = spec.get("protocols")
+    if not isinstance(parts, list):
+        return 1
+    if depth >= DEEPEST:
+        raise ValueError(f"protocols must be nested at most {DEEPEST} deep")
+    validate.record_size("protocols", leaves := len(parts))
+    for each in parts:
+        leaves += _count_leaves(each, depth + 1) - 1 if isinstance(each, dict) else 0
+        validate.record_size("protocols", leaves)
+    return leaves
+
+
+def _build(spec: dict[str, Any]) -> Mechanism:
+    """Return the protocol or solution of a spec without a version."""
+    name = _name(spec, PROTOCOLS | SOLUTIONS)
+    if name in PROTOCOLS:
+        return PROTOCOLS[name](**_fields(spec, PROTOCOLS))
+    fields = _fields(spec, SOLUTIONS)
+    parts = fields.pop("protocols")
+    if not isinstance(parts, list) or not all(isinstance(each, dict) for each in parts):
+        raise TypeError(f"protocols must be a list of specs, not {validate.quote(parts)}")
+    return SOLUTIONS[name].of([_build(each) for each in parts], **fields)
 
 
 Tally._specs = Specs(to_spec, from_spec)

@@ -322,7 +322,7 @@ class Survey:
         """Count reports: a list of bytes, a table with a column "report", an array from
         ``solution.randomize``, or an iterable of those.
         """
-        return self.solution.tally(map(self._reports, self._batches(reports)))
+        return self.solution._tally(map(self._reports, self._batches(reports)))
 
     def estimate(self, reports: Any) -> Estimates:
         """Return the frequencies of each attribute with their errors, labelled, from reports or
@@ -340,9 +340,7 @@ class Survey:
         """Return estimates of this survey's solution with its names and labels."""
         cells = [
             label_cells(labels, protocol)
-            for labels, protocol in zip(
-                self.attributes.values(), self.solution.protocols, strict=True
-            )
+            for labels, protocol in zip(self.attributes.values(), self.solution.leaves, strict=True)
         ]
         return estimates.labelled(cells, self.attributes, kind)
 

@@ -139,7 +139,7 @@ def _choose_pair(mechanism: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bo
     """Return the two inputs, checked, or those that are told apart best, or the first and the last;
     and whether the law can be listed.
     """
-    ks = worst_case.sizes_of(mechanism)
+    ks = mechanism.ks
     ends = (
         (0, ks[0] - 1)
         if isinstance(mechanism, Protocol)
@@ -147,7 +147,7 @@ def _choose_pair(mechanism: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bo
     )
     given = ends if inputs is None else (inputs[0], inputs[1])
     for each in given:
-        if not mechanism._inputs("inputs", each)[1]:
+        if not mechanism._inputs(each, "inputs")[1]:
             raise ValueError(
                 f"inputs must be a pair of single inputs, not {validate.quote(inputs)}"
             )
@@ -317,7 +317,7 @@ class _Samples:
             [
                 part.start + int(each.cell_of(np.array([v]))[0])
                 for each, (_, part), v in zip(
-                    worst_case.protocols_of(self.mechanism), self.mechanism.parts, x, strict=True
+                    self.mechanism.leaves, self.mechanism.parts, x, strict=True
                 )
             ]
             for x in map(np.atleast_1d, self.pair)

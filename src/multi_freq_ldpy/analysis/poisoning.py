@@ -8,7 +8,6 @@ from ..core.channel import Channel
 from ..core.deprecation import accept_old_names
 from ..mechanism import Mechanism, require_mechanism
 from ..protocol import Protocol
-from .worst_case import protocols_of
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Influence:
     def lowered(self) -> float:
         """The largest shift of one value downwards."""
         weight = self._weight(self.m)
-        against = weight * (float(self.channel.q) - self.protocol._fewest) / self.channel.slope
+        against = weight * (float(self.channel.q) - self.channel.smallest) / self.channel.slope
         # Those who hold it are also outweighed, where liars answer more often than they do
         return against + weight - self.m / self.n
 
@@ -93,7 +92,7 @@ def influence(mechanism: Mechanism, n: int, m: int) -> Any:
     found = tuple(
         Influence(each, seen.channel, users, liars, float(share))
         for each, (seen, _), share in zip(
-            protocols_of(mechanism), mechanism.parts, mechanism.answering, strict=True
+            mechanism.leaves, mechanism.parts, mechanism.answering, strict=True
         )
     )
     return found[0] if isinstance(mechanism, Protocol) else found

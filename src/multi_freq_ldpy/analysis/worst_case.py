@@ -1,10 +1,14 @@
 """The exact worst-case loss: every report, every pair of inputs, in rational arithmetic."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, lcm, prod
+from functools import cached_property
+from math import inf, prod
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core import exact, validate
 from ..core.deprecation import accept_old_names
@@ -12,7 +16,10 @@ from ..mechanism import Mechanism, require_mechanism
 from ..protocol import Protocol
 
 MOST_PAIRS = 2**20
-"""Pairs of a report and an input that are gone through at most."""
+"""Pairs of a report and an input that are gone through at most, one by one."""
+
+MOST_LEVELS = 2**25
+"""The same where the reports of an input have few different probabilities."""
 
 
 class Unlisted(ValueError):
@@ -127,29 +134,93 @@ def exact_epsilon(mechanism: Mechanism) -> ExactEpsilon:
     return result
 
 
+@dataclass(frozen=True)
+class Likelihoods:
+    """How likely every report is for every input, in a few numbers.
+
+    ``levels[input, report]`` says which of the numbers, which are in ascending order.
+    """
+
+    data: bytes
+    size: int
+    levels: NDArray[Any]
+    numbers: Sequence[Fraction]
+
+    @cached_property
+    def reports(self) -> list[bytes]:
+        """Every report."""
+        return [self.data[i : i + self.size] for i in range(0, len(self.data), self.size)]
+
+    def add_up(self, row: int, values: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the means of what reports have, one row of values each, given an input."""
+        order = np.argsort(self.levels[row], kind="stable")
+        ordered = self.levels[row][order]
+        starts = np.flatnonzero(np.diff(ordered.astype(np.int64), prepend=-1))
+        sums = np.add.reduceat(values[order], starts, axis=0).astype(object)
+        chances = np.array([self.numbers[level] for level in ordered[starts]], object)
+        return np.asarray(chances @ sums)
+
+
+def tabulate(mechanism: Mechanism, most: int = MOST_PAIRS) -> Likelihoods:
+    """Return the likelihoods of every report, if there are no more than ``most`` pairs of a report
+    and an input, or ``MOST_LEVELS`` of a protocol whose format tells the few probabilities.
+    """
+    size, inputs = mechanism.report_bytes, prod(mechanism.ks)
+    listed = isinstance(mechanism, Protocol) and type(mechanism).law is Protocol.law
+    if isinstance(mechanism, Protocol) and listed and mechanism._formatted:
+        form = mechanism.format
+        try:
+            mechanism._check_law(0, form.size)
+        except ValueError as error:
+            raise Unlisted(str(error)) from None
+        if form.size * inputs > MOST_LEVELS:
+            raise TooMany(mechanism, form.size, inputs, MOST_LEVELS)
+        reports = form.every()
+        cells = mechanism.cell_of(np.arange(mechanism.k)).tolist()
+        by_cell = {c: np.asarray(form.levels(reports, c), np.uint32) for c in set(cells)}
+        levels = np.array([by_cell[cell] for cell in cells])
+        found = np.flatnonzero(sum(np.bincount(row, minlength=levels.max() + 1) for row in levels))
+        numbers = [form.chance(int(level), *mechanism.chances) for level in found]
+        levels = np.searchsorted(found, levels)
+        data = np.ascontiguousarray(reports).tobytes()
+    else:
+        laws = laws_of(mechanism, most)
+        for law in laws:
+            if not law or not all(isinstance(each, Fraction | int) for each in law.values()):
+                raise TypeError(
+                    f"law of {validate.quote(mechanism)} must give fractions that add up to 1,"
+                    f" not {validate.quote(law)}"
+                )
+        names = list(dict.fromkeys(report for law in laws for report in law))
+        if len(names) * inputs > most:
+            raise TooMany(mechanism, len(names), inputs, most)
+        at = {Fraction(0): 0}
+        levels = np.array(
+            [[at.setdefault(law.get(name, Fraction(0)), len(at)) for name in names] for law in laws]
+        )
+        numbers, data = list(at), b"".join(names)
+    order = sorted(range(len(numbers)), key=numbers.__getitem__)
+    rank = np.empty(len(order), np.min_scalar_type(len(order)))
+    rank[order] = np.arange(len(order))
+    return Likelihoods(data, size, rank[levels], [numbers[i] for i in order])
+
+
 def find_losses(mechanism: Mechanism, most: int = MOST_PAIRS) -> tuple[WorstCase, WorstCase]:
     """Return the largest loss of a report between any two inputs, and between two that differ in
     one attribute.
     """
-    laws = laws_of(mechanism, most)
-    for law in laws:
-        if (
-            not law
-            or not all(isinstance(chance, Fraction | int) for chance in law.values())
-            or sum(law.values()) != 1
-        ):
+    table, ks = tabulate(mechanism, most), mechanism.ks
+    for row in range(len(table.levels)):
+        total = table.add_up(row, np.ones((table.levels.shape[1], 1), np.int64))[0]
+        if total != 1:
             raise TypeError(
-                f"law of {validate.quote(mechanism)} must give fractions that add up to 1, not"
-                f" {validate.quote(law)}"
+                f"law of {validate.quote(mechanism)} must give fractions that add up to 1, not to"
+                f" {float(total)!r}"
             )
-    reports = list(dict.fromkeys(report for law in laws for report in law))
-    if len(reports) * len(laws) > most:
-        raise TooMany(mechanism, len(reports), len(laws), most)
-    table, ks = _integer_table(laws, reports), sizes_of(mechanism)
-    cube = table.reshape(*ks, len(reports))
-    whole = _find_largest(table, 0, reports, lambda at, input: np.unravel_index(input, ks))
+    cube = table.levels.reshape(*ks, -1)
+    whole = _find_largest(table, table.levels, 0, lambda at, input: np.unravel_index(input, ks))
     found = [
-        _find_largest(cube, j, reports, lambda at, input, j=j: (*at[:j], input, *at[j:]))
+        _find_largest(table, cube, j, lambda at, input, j=j: (*at[:j], input, *at[j:]))
         for j in range(len(ks))
     ]
     one = max(found, key=lambda each: inf if each.ratio is None else each.ratio)
@@ -160,60 +231,34 @@ def find_losses(mechanism: Mechanism, most: int = MOST_PAIRS) -> tuple[WorstCase
     return whole, one
 
 
-def _integer_table(laws: list[dict[bytes, Fraction]], reports: list[bytes]) -> Any:
-    """Return likelihoods times a common denominator, as integers.
-
-    A row an input, a column a report.
-    """
-    chances = {id(chance): chance for law in laws for chance in law.values()}
-    common = lcm(*{chance.denominator for chance in chances.values()})
-    scaled = {
-        at: chance.numerator * (common // chance.denominator) for at, chance in chances.items()
-    }
-    return np.array(
-        [[scaled[id(law[report])] if report in law else 0 for report in reports] for law in laws],
-        object,
-    )
-
-
-def _find_largest(table: Any, axis: int, reports: list[bytes], record: Any) -> WorstCase:
+def _find_largest(table: Likelihoods, levels: Any, axis: int, record: Any) -> WorstCase:
     """Return the largest ratio of likelihoods along an axis.
 
     ``record`` makes a record of where the others and this one are.
     """
-    known: dict[tuple[int, int], Any] = {}  # most reports have the ratio of another one
-
-    def ratio(top: int, low: int) -> Any:
-        if (top, low) not in known:
-            known[top, low] = Fraction(top, low) if low else inf if top else 1
-        return known[top, low]
-
-    ratios = np.frompyfunc(ratio, 2, 1)(table.max(axis=axis), table.min(axis=axis))
-    where = np.unravel_index(int(np.argmax(ratios)), ratios.shape)
-    column = np.moveaxis(table, axis, -1)[where]
+    top, low, count = levels.max(axis=axis), levels.min(axis=axis), len(table.numbers)
+    pairs, which = np.unique(top.astype(np.int64) * count + low, return_inverse=True)
+    ratios: list[Any] = []
+    for pair in pairs.tolist():
+        above, below = table.numbers[pair // count], table.numbers[pair % count]
+        ratios.append(above / below if below else inf if above else Fraction(1))
+    best = max(range(len(ratios)), key=ratios.__getitem__)
+    where = np.unravel_index(int(np.argmax(which.reshape(-1) == best)), top.shape)
+    column = np.moveaxis(levels, axis, -1)[where]
     inputs = [tuple(map(int, record(where[:-1], int(at(column))))) for at in (np.argmax, np.argmin)]
-    worst = ratios[where]
+    start = int(where[-1]) * table.size
     return WorstCase(
-        None if worst == inf else Fraction(worst), (inputs[0], inputs[1]), reports[where[-1]]
+        None if ratios[best] == inf else Fraction(ratios[best]),
+        (inputs[0], inputs[1]),
+        table.data[start : start + table.size],
     )
-
-
-def protocols_of(mechanism: Mechanism) -> tuple[Protocol, ...]:
-    """Return the protocol of each attribute."""
-    several: Any = mechanism
-    return (mechanism,) if isinstance(mechanism, Protocol) else tuple(several.protocols)
-
-
-def sizes_of(mechanism: Mechanism) -> tuple[int, ...]:
-    """Return the domain size of each attribute."""
-    return tuple(each.k for each in protocols_of(mechanism))
 
 
 def laws_of(mechanism: Any, most: int = MOST_PAIRS) -> list[dict[bytes, Fraction]]:
     """Return the law of every input, the last attribute changing fastest, if they have no more than
     ``most`` entries together.
     """
-    ks = sizes_of(mechanism)
+    ks = mechanism.ks
     every = (
         [record[0] if isinstance(mechanism, Protocol) else record for record in np.ndindex(ks)]
         if prod(ks) <= most

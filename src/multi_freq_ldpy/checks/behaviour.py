@@ -5,7 +5,7 @@ and its tallies.
 import json
 import pickle
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -19,18 +19,16 @@ from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism
 from ..protocol import Protocol
 from ..protocols.grr import GRR
-from ..solutions.smp import SMP
 from .tools import (
     NotApplicable,
     Z,
     holds,
     is_registered,
     laws_of,
-    protocols_of,
     rebuild,
     refuses,
-    sizes_of,
     spread_inputs,
+    widen,
 )
 
 NO_INTEGER = (-1, 2**70, 0.5, np.nan, "0", None, True, 1j)
@@ -110,7 +108,7 @@ def bad_values(mechanism: Any) -> None:
             refused(wrong, "values")
     else:
         d = len(mechanism.parts)
-        for j, k in enumerate(sizes_of(mechanism)):
+        for j, k in enumerate(mechanism.ks):
             for wrong in (*NO_INTEGER, k):
                 row: list[Any] = [0] * d
                 row[j] = wrong
@@ -247,7 +245,7 @@ def counting(mechanism: Any) -> None:
             counted = (
                 mechanism.tally(reports).counts
                 if tallied
-                else mechanism._count(mechanism._as_reports(reports))
+                else mechanism.count(mechanism._as_reports(reports))[0]
             )
             v = int(np.argmax(counted != added))
             holds(
@@ -276,11 +274,7 @@ def tallies(mechanism: Any) -> None:
     )
     if is_registered(mechanism):
         holds(Tally.from_bytes(whole.to_bytes()) == whole, "a tally changes in bytes")
-    if isinstance(mechanism, Protocol):
-        other = rebuild(mechanism, k=mechanism.k + 1)
-    else:
-        first, *rest = mechanism.protocols
-        other = rebuild(mechanism, protocols=(replace(first, k=first.k + 1), *rest))
+    other = widen(mechanism)
     refuses(
         lambda: whole + other.tally(other.randomize(spread_inputs(other, 5), 1)),
         "protocols",
@@ -311,18 +305,19 @@ def memory(mechanism: Any) -> None:
             "a split of a round into calls changes the reports",
         )
         holds(panel.report(values).tobytes() == whole[1].tobytes(), "threads change the reports")
-    if isinstance(mechanism, SMP):
-        sampled, expected = whole[0]["attribute"], n / mechanism.d
+    if mechanism.samples:
+        parts = len(mechanism.protocols)
+        sampled, expected = whole[0]["attribute"], n / parts
         holds(sampled == whole[1]["attribute"], "a user's attribute changes")
         often = [
-            *np.bincount(sampled, minlength=mechanism.d),
+            *np.bincount(sampled, minlength=parts),
             *((sampled == np.roll(sampled, lag)).sum() for lag in range(1, 17)),
         ]
         holds(
             np.abs(np.array(often) - expected) < 2 * Z * expected**0.5,
             "users sample their attributes together",
         )
-    for j, protocol in enumerate(protocols_of(mechanism)):
+    for j, protocol in enumerate(mechanism.leaves):
         if isinstance(protocol, Memoized):
             _require_memory(protocol, Source.keyed(bytes([j]) * 32))
 
@@ -357,7 +352,7 @@ def _require_memory(protocol: Memoized, memory: Source) -> None:
         "the order of users changes what they remember",
     )
     for value in some[:3]:
-        charged = protocol._charges(np.array([value]), memory)
+        charged = protocol._charges(protocol._recall(np.array([value]), users[:1], memory))
         holds(
             charged == [(0, int(classes[some.index(value), 0]))],
             f"a report about {value} is charged as {charged}",

@@ -6,15 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..core.channel import Channel
 from ..core.randomness import Source
 from ..estimation import intervals
 from ..longitudinal.memoized import Memoized
 from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism
 from ..protocol import Protocol
-from ..protocols.hashing import Hashing
-from ..solutions.spl import SPL
+from ..protocols.formats import HashedSymbols
 from .tools import (
     Z,
     as_inputs,
@@ -25,8 +23,6 @@ from .tools import (
     holds,
     inputs_of_all,
     laws_of,
-    protocols_of,
-    sizes_of,
 )
 
 KEYED = "key bytes(range(32))"
@@ -37,7 +33,7 @@ def fit(mechanism: Any) -> None:
     laws = laws_of(mechanism)
     for v in (0, -1):
         n = count_draws(mechanism) // 4
-        held = inputs_of_all(mechanism, [v % k for k in sizes_of(mechanism)], n)
+        held = inputs_of_all(mechanism, [v % k for k in mechanism.ks], n)
         reports = mechanism.randomize(held, seed := 10 + v)
         # As they are: wire.encode would refuse wrong ones
         seen = count_reports(np.ascontiguousarray(reports).tobytes(), mechanism.report_bytes)
@@ -62,21 +58,21 @@ def unbiased(mechanism: Any) -> None:
     """
     for place in (0, 1, 2):
         n = count_draws(mechanism) // (1, 4, 4)[place]
-        held = [(0, k // 2, k - 1)[place] for k in sizes_of(mechanism)]
+        held = [(0, k // 2, k - 1)[place] for k in mechanism.ks]
         tally = mechanism.tally(
             mechanism.randomize(as_inputs(mechanism, np.tile(held, (n, 1))), seed := 20 + place)
         )
-        for part, each, value in zip(tally, protocols_of(mechanism), held, strict=True):
+        for part, each, value in zip(tally, mechanism.leaves, held, strict=True):
             v = cell_of(each, value)
-            channel, k, answers = part.mechanism.channel, len(part.counts), part.n
+            channel, k, answers = part.mechanism.parts[0].seen.channel, len(part.counts), part.n
             own, other = (float(s) for s in channel.spread)
             mean = np.where(np.arange(k) == v, float(channel.p), float(channel.q))
             sigma = np.sqrt(np.where(np.arange(k) == v, own, other) * answers)
             z = (part.counts - answers * mean) / np.maximum(sigma, 1e-3)
-            worst, each_n = int(np.abs(z).argmax()), np.broadcast_to(answers, k)
+            worst = int(np.abs(z).argmax())
             shown = (
-                f"{part.counts[worst]} of {each_n[worst]} support {worst}, not"
-                f" {(each_n * mean)[worst]:.1f}"
+                f"{part.counts[worst]} of {answers[worst]} support {worst}, not"
+                f" {(answers * mean)[worst]:.1f}"
             )
             holds(
                 np.abs(z) < Z,
@@ -86,8 +82,8 @@ def unbiased(mechanism: Any) -> None:
             if channel.others is not None and k > 2:
                 q = float(channel.q)
                 together = (k - 1) * (other + (k - 2) * (float(channel.others) - q * q))
-                found, expected = int(np.delete(part.counts, v).sum()), answers * (k - 1) * q
-                off = (found - expected) / np.sqrt(max(answers * together, 1.0))
+                found, expected = int(np.delete(part.counts, v).sum()), answers[0] * (k - 1) * q
+                off = (found - expected) / np.sqrt(max(answers[0] * together, 1.0))
                 shown = (
                     f"seed {seed}: reports of users with {v} support others {found} times, not"
                     f" {expected:.1f}"
@@ -102,15 +98,15 @@ def variance(mechanism: Any) -> None:
     """
     d, entries, users = len(mechanism.parts), mechanism.parts[-1][1].stop, 200
     groups = min(1500 // min(d, 2), 10**6 // entries + 50)
-    ends = np.array([[0] * d, [k - 1 for k in sizes_of(mechanism)]])
+    ends = np.array([[0] * d, [k - 1 for k in mechanism.ks]])
     group = np.repeat(ends, users // 2, axis=0)
     reports = mechanism.randomize(as_inputs(mechanism, np.tile(group, (groups, 1))), 30)
     parts = [reports[i * users : (i + 1) * users] for i in range(groups)]
-    drawn = [(mechanism._count(part), mechanism._answers(part)) for part in parts]
-    held = [np.bincount(group[:, j], minlength=k) for j, k in enumerate(sizes_of(mechanism))]
+    drawn = [mechanism.count(part) for part in parts]
+    held = [np.bincount(group[:, j], minlength=k) for j, k in enumerate(mechanism.ks)]
     cells = [
         np.bincount(each.cell_of(group[:, j]), minlength=each.cells)
-        for j, each in enumerate(protocols_of(mechanism))
+        for j, each in enumerate(mechanism.leaves)
     ]
     generator = np.random.default_rng(31)
     tallies = [
@@ -129,7 +125,7 @@ def variance(mechanism: Any) -> None:
     )
     for what, found in (("reports, seed 30", drawn), ("simulate, seed 31", simulated)):
         counts = np.array([each for each, _ in found])
-        answers = np.array([np.broadcast_to(n, each.shape) for each, n in found])
+        answers = np.array([n for _, n in found])
         for j, (seen, part) in enumerate(mechanism.parts):
             truth, channel = cells[j] / users, seen.channel
             estimates = channel.estimate(counts[:, part], answers[:, part])
@@ -163,7 +159,7 @@ def rounds(mechanism: Any) -> None:
     memo classes, and of two users, are independent; so are a user's reports on two attributes.
     """
     n, entries = count_draws(mechanism) // 10, mechanism.parts[-1][1].stop
-    values = inputs_of_all(mechanism, [k - 1 for k in sizes_of(mechanism)], n)
+    values = inputs_of_all(mechanism, [k - 1 for k in mechanism.ks], n)
     panel = Panel(mechanism, n, 50)
     first, second = (panel.report(values) for _ in range(2))
     step = max(1, 2**22 // entries)
@@ -188,9 +184,9 @@ def rounds(mechanism: Any) -> None:
         for at, chosen in enumerate((slice(None), owns, nexts)):
             both = one * other[:, chosen]
             sums[at] += both.sum(axis=0), (both**2).sum(axis=0)
-    if isinstance(mechanism, SPL):
+    if mechanism.independent:
         _require_independent_attributes(mechanism, mechanism.contributions(first[:step]))
-    answers = np.broadcast_to(mechanism.tally(first).n, (entries,))
+    answers = mechanism.tally(first).n
     means, seconds = sums[:, 0] / answers, sums[:, 1] / answers
     for each, (seen, part) in _protocols_and_parts(mechanism):
         own, lasting = cell_of(each, each.k - 1), seen.lasting
@@ -204,7 +200,7 @@ def rounds(mechanism: Any) -> None:
             (
                 2,
                 both_other,
-                None if isinstance(each, Hashing) else lasting.others,
+                None if is_hashed(each) else lasting.others,
             ),
         ):
             if expected is not None and chosen.any():
@@ -226,11 +222,16 @@ def rounds(mechanism: Any) -> None:
             _require_independent_memory(each, n // 4)
 
 
+def is_hashed(protocol: Protocol) -> bool:
+    """Tell whether moments of three values are means over values only."""
+    return protocol._formatted and isinstance(protocol.format, HashedSymbols)
+
+
 def _protocols_and_parts(mechanism: Any) -> list[tuple[Any, Any]]:
-    return list(zip(protocols_of(mechanism), mechanism.parts, strict=True))
+    return list(zip(mechanism.leaves, mechanism.parts, strict=True))
 
 
-def _require_independent_attributes(mechanism: SPL, contributed: Any) -> None:
+def _require_independent_attributes(mechanism: Mechanism, contributed: Any) -> None:
     """Hold attributes to be randomized independently of each other.
 
     Their own contributions do not go together.
@@ -269,7 +270,7 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
     (one, a, c), (other, b, d) = found
     # 0: the value's cell is not held
     speaks = (one > 0) & (other > 0) if protocol.answering[0] < 1 else np.ones(n, np.bool_)
-    moments: Channel = protocol.permanent.moments  # type: ignore[union-attr]
+    moments = protocol.permanent.leaves[0].moments  # type: ignore[union-attr]
     p, q, spread = float(moments.p), float(moments.q), float(moments.spread[0])
     pairs = [
         ("memo classes", speaks & (one != other), a, b),
@@ -294,7 +295,7 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
                 " deviations",
             )
     again = d[(c == 1) & (one != other)]
-    if third and not isinstance(protocol, Hashing) and again.size > 100:
+    if third and not is_hashed(protocol) and again.size > 100:
         z = (again.sum() - again.size * q) / (again.size * q * (1 - q)) ** 0.5
         shown = (
             f"{KEYED}: of {again.size} users whose one class supports value {third}, the other does"

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from .. import registry
 from ..analysis import worst_case
 from ..analysis.evidence import count_reports as count_reports
-from ..analysis.worst_case import protocols_of as protocols_of
-from ..analysis.worst_case import sizes_of as sizes_of
 from ..mechanism import Mechanism
 from ..protocol import Protocol
 
@@ -102,10 +100,8 @@ def inputs_of_all(mechanism: Mechanism, record: list[int], n: int) -> Any:
 
 def spread_inputs(mechanism: Mechanism, n: int) -> Any:
     """Return n inputs that go through all combinations of values."""
-    steps = [min(prod(sizes_of(mechanism)[:j]), 2**40) for j in range(len(mechanism.parts))]
-    return as_inputs(
-        mechanism, np.arange(n)[:, np.newaxis] // steps % np.array(sizes_of(mechanism))
-    )
+    steps = [min(prod(mechanism.ks[:j]), 2**40) for j in range(len(mechanism.parts))]
+    return as_inputs(mechanism, np.arange(n)[:, np.newaxis] // steps % np.array(mechanism.ks))
 
 
 def is_registered(mechanism: Mechanism) -> bool:
@@ -115,6 +111,14 @@ def is_registered(mechanism: Mechanism) -> bool:
     except ValueError:
         return False
     return True
+
+
+def widen(mechanism: Any) -> Any:
+    """Return the mechanism with one more value for its first attribute."""
+    if isinstance(mechanism, Protocol):
+        return rebuild(mechanism, k=mechanism.k + 1)
+    first, *rest = mechanism.protocols
+    return rebuild(mechanism, protocols=(widen(first), *rest))
 
 
 def rebuild(mechanism: Mechanism, **changed: Any) -> Any:
@@ -129,6 +133,14 @@ def laws_of(mechanism: Any) -> list[dict[bytes, Fraction]]:
     """
     try:
         return worst_case.laws_of(mechanism, ENUMERATED)
+    except worst_case.Unlisted as error:
+        raise NotApplicable(str(error)) from None
+
+
+def likelihoods_of(mechanism: Mechanism) -> worst_case.Likelihoods:
+    """Return how likely every report is for every input, where that can be gone through."""
+    try:
+        return worst_case.tabulate(mechanism, ENUMERATED)
     except worst_case.Unlisted as error:
         raise NotApplicable(str(error)) from None
 

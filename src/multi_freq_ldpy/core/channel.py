@@ -1,30 +1,112 @@
-"""The one idea: the aggregator sees every protocol as an affine channel from frequencies to
-expected counts.
+"""The one idea: the aggregator sees every protocol as a channel from frequencies to expected
+counts.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Number: TypeAlias = float | Fraction
+Floats: TypeAlias = NDArray[np.float64]
+
+
+class Channel(ABC):
+    """What the aggregator knows of the counts: how they are estimated from, and with what error.
+
+    ``Channel(p, q, …)`` makes an ``Affine`` channel, the one that every protocol of this package
+    has. Another kind derives from this class and says what is abstract here.
+
+    >>> Channel(p=0.5, q=0.25).estimate([40, 35, 25], 100)
+    array([0.6, 0.4, 0. ])
+    """
+
+    p: Number
+    """The mean contribution of a report to the user's own value."""
+    q: Number
+    """The mean contribution to another value."""
+    own_other: Number | None
+    others: Number | None
+    smallest: int
+    """The least that one report contributes to a value."""
+    largest: int
+    """The most that one report contributes to a value."""
+    unit: float
+    """In what portions counts come: a normal law needs many of them."""
+
+    def __new__(cls, *moments: Any, **named: Any) -> Self:
+        """Make an affine channel where no other kind is asked for."""
+        return object.__new__(Affine if cls is Channel else cls)  # type: ignore[return-value]
+
+    @property
+    @abstractmethod
+    def slope(self) -> float:
+        """How much the mean contribution grows with the frequency."""
+
+    @property
+    @abstractmethod
+    def spread(self) -> tuple[Number, Number]:
+        """The variance of a contribution to the own value, and to another."""
+
+    @abstractmethod
+    def estimate(self, counts: ArrayLike, n: ArrayLike) -> Floats:
+        """Return the unbiased frequencies; NaN where n is 0."""
+
+    @abstractmethod
+    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
+        """Return the variance of an estimated frequency whose true value among the n users is f."""
+
+    @abstractmethod
+    def group(self, m: int) -> "Channel":
+        """Return the channel of a group of m values, whose contribution is the sum of theirs."""
+
+    @abstractmethod
+    def over(self, rounds: int, lasting: "Channel") -> "Channel":
+        """Return the channel of the sum of a user's contributions over rounds, given the channel of
+        what lasts over them.
+        """
+
+    @property
+    def known_law(self) -> bool:
+        """Whether ``count_law`` knows the law of a count."""
+        return False
+
+    def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, Floats]:
+        """Return the law of a count as (smallest value, probabilities), negligible tails left out.
+
+        A share f of the n users holds the value: exactly, or, if ``sampled``, each with probability
+        f.
+        """
+        raise ValueError("the law of this count is not known")
+
+    def sampled_variance(self, share: Fraction, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
+        """Return the variance for users each of whom answers with probability ``share``, if anybody
+        does: the noise, and who answers.
+        """
+        if share == 1:
+            return self.variance(n, f)
+        each = np.vectorize(lambda users: mean_inverse(int(users), float(share)), otypes=[float])(n)
+        with np.errstate(invalid="ignore"):
+            sampling = np.where(n > 1, f * (1 - f) * (n * each - 1) / np.maximum(n - 1, 1), 0.0)
+        result = self.variance(1, f) * each + sampling
+        return float(result) if result.ndim == 0 else result
 
 
 @dataclass(frozen=True)
-class Channel:
-    """The moments of what a report contributes to a value.
+class Affine(Channel):
+    """A channel whose mean contributions are p for the user's own value and q for every other.
 
-    p and q are the means of the contribution to the user's own value and to another one, p2 and q2
-    the second moments (p and q themselves for contributions of 0 and 1, which is the default).
-    ``own_other`` and ``others`` are the means of the product of contributions to two values, one of
-    them the user's own, or neither; they give the errors of groups. ``gap`` is p − q, kept apart
-    because for small budgets the difference of floats loses its digits; ``largest`` bounds a
-    contribution, and ``unit`` says in what portions counts come, which is what a normal law needs
-    many of. Numbers are floats, or Fractions where exactness is wanted.
+    p2 and q2 are the second moments (p and q themselves for contributions of 0 and 1, which is the
+    default). ``own_other`` and ``others`` are the means of the product of contributions to two
+    values, one of them the user's own, or neither; they give the errors of groups. ``gap`` is
+    p − q, kept apart because for small budgets the difference of floats loses its digits.
+    ``smallest`` and ``largest`` bound a contribution: 0 and 1, or −1 and 1 where the second moments
+    are other ones. Numbers are floats, or Fractions where exactness is wanted.
 
-    >>> grr = Channel(p=0.5, q=0.25, own_other=0.0, others=0.0)
+    >>> grr = Affine(p=0.5, q=0.25, own_other=0.0, others=0.0)
     >>> grr.estimate([40, 35, 25], 100)
     array([0.6, 0.4, 0. ])
     >>> round(grr.variance(100), 4)
@@ -40,6 +122,7 @@ class Channel:
     gap: Number | None = None
     largest: int = 1
     unit: float = 1.0
+    smallest: int = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", self.p - self.q if self.gap is None else self.gap)
@@ -47,8 +130,10 @@ class Channel:
             raise ValueError(f"p must be greater than q, not p={self.p!r}, q={self.q!r}")
         object.__setattr__(self, "p2", self.p if self.p2 is None else self.p2)
         object.__setattr__(self, "q2", self.q if self.q2 is None else self.q2)
+        if self.smallest is None:
+            object.__setattr__(self, "smallest", 0 if self.binary else -self.largest)
 
-    def rounded(self) -> "Channel":
+    def rounded(self) -> "Affine":
         """Return the same channel in floats."""
         exact = {each.name: getattr(self, each.name) for each in fields(self)}
         floats: dict[str, Any] = {
@@ -75,11 +160,11 @@ class Channel:
         assert self.p2 is not None and self.q2 is not None
         return self.p2 - self.p * self.p, self.q2 - self.q * self.q
 
-    def estimate(self, counts: ArrayLike, n: ArrayLike) -> NDArray[np.float64]:
+    def estimate(self, counts: ArrayLike, n: ArrayLike) -> Floats:
         """Return the unbiased frequencies (counts/n − q)/(p − q); NaN where n is 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
             share = np.asarray(counts, np.float64) / np.asarray(n, np.float64)
-        frequencies: NDArray[np.float64] = (share - float(self.q)) / self.slope
+        frequencies: Floats = (share - float(self.q)) / self.slope
         return frequencies
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
@@ -90,27 +175,15 @@ class Channel:
             result = (f * own + (1 - f) * other) / (np.asarray(n, np.float64) * self.slope**2)
         return float(result) if result.ndim == 0 else result
 
-    def sampled_variance(self, share: Fraction, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
-        """Return the same for users each of whom answers with probability ``share``, if anybody
-        does: the noise, and who answers.
-        """
-        if share == 1:
-            return self.variance(n, f)
-        each = np.vectorize(lambda users: mean_inverse(int(users), float(share)), otypes=[float])(n)
-        with np.errstate(invalid="ignore"):
-            sampling = np.where(n > 1, f * (1 - f) * (n * each - 1) / np.maximum(n - 1, 1), 0.0)
-        result = self.variance(1, f) * each + sampling
-        return float(result) if result.ndim == 0 else result
-
-    def averaged(self) -> "Channel":
+    def averaged(self) -> "Affine":
         """Return the channel of the mean contribution itself.
 
         What averaging independent reports of a user comes to.
         """
         p, q = self.p, self.q
-        return Channel(p, q, p * p, q * q, p * q, q * q, self.gap)
+        return Affine(p, q, p * p, q * q, p * q, q * q, self.gap)
 
-    def over(self, rounds: int, lasting: "Channel") -> "Channel":
+    def over(self, rounds: int, lasting: Channel) -> "Affine":
         """Return the channel of the sum of a user's contributions over rounds, given the channel of
         what lasts over them.
         """
@@ -129,7 +202,7 @@ class Channel:
             if whole > 0:
                 share = float(rounds * lasts / (whole + (rounds - 1) * lasts))
                 unit = max(unit, 1 + (rounds - 1) * share)
-        return Channel(
+        return Affine(
             rounds * self.p,
             rounds * self.q,
             added(self.p2, lasting.p2),
@@ -139,17 +212,43 @@ class Channel:
             rounds * self.gap,
             rounds * self.largest,
             unit * self.unit,
+            rounds * self.smallest,
         )
 
-    def then(self, p: Number, q: Number) -> "Channel":
+    def then(self, p: Number, q: Number, *, exclusive: bool = False) -> "Affine":
         """Return the channel of 0/1 contributions sent through a second round that keeps a 1 with p
         and sets a 0 with q.
+
+        The second round is independent for every value, or ``exclusive``: then a report
+        contributes to one value only.
+        """
+        lasting = self.recalled(p, q)
+        own_other, others = (0 * q, 0 * q) if exclusive else (lasting.own_other, lasting.others)
+        return Affine(lasting.p, lasting.q, own_other=own_other, others=others)
+
+    def recalled(self, p: Number, q: Number) -> "Affine":
+        """Return the channel of what a report contributes on average after such a second round,
+        given the first: what lasts where the first is remembered.
         """
         if not self.binary:
             raise ValueError("a second round needs contributions of 0 and 1")
-        return Channel(q + self.p * (p - q), q + self.q * (p - q))
+        gap = p - q
 
-    def mixed(self, share: Number, fake: Number, pair: Number | None = None) -> "Channel":
+        def product(one: Number, other: Number, both: Number | None) -> Any:
+            if both is None:
+                return None
+            return q * q + q * gap * (one + other) + gap * gap * both  # type: ignore[operator]
+
+        return Affine(
+            q + self.p * gap,  # type: ignore[operator]
+            q + self.q * gap,  # type: ignore[operator]
+            product(self.p, self.p, self.p),
+            product(self.q, self.q, self.q),
+            product(self.p, self.q, self.own_other),
+            product(self.q, self.q, self.others),
+        )
+
+    def mixed(self, share: Number, fake: Number, pair: Number | None = None) -> "Affine":
         """Return the channel where a ``share`` of reports is real and the rest contribute 1 with
         probability ``fake``.
 
@@ -162,7 +261,7 @@ class Channel:
             return None if real is None or other is None else share * real + (1 - share) * other
 
         p, q = mix(self.p, fake), mix(self.q, fake)
-        return Channel(
+        return Affine(
             p,
             q,
             own_other=mix(self.own_other, pair),
@@ -170,7 +269,7 @@ class Channel:
             gap=mix(self.gap, 0),
         )
 
-    def group(self, m: int) -> "Channel":
+    def group(self, m: int) -> "Affine":
         """Return the channel of a group of m values, whose contribution is the sum of theirs."""
         if self.own_other is None or self.others is None:
             raise ValueError(
@@ -180,7 +279,7 @@ class Channel:
         assert self.p2 is not None and self.q2 is not None
         own_second = self.p2 + (m - 1) * (self.q2 + 2 * self.own_other + (m - 2) * self.others)
         other_second = m * (self.q2 + (m - 1) * self.others)
-        return Channel(
+        return Affine(
             self.p + (m - 1) * self.q,
             m * self.q,
             own_second,
@@ -188,31 +287,46 @@ class Channel:
             gap=self.gap,
             largest=m * self.largest,
             unit=self.unit,
+            smallest=m * self.smallest,
         )
 
     @property
     def known_law(self) -> bool:
-        """Whether ``count_law`` knows the law of a count."""
-        return self.binary
+        """Whether contributions have two values only: counts are then binomial."""
+        low, high = self._two_values
+        return all(
+            second == (low + high) * mean - low * high
+            for mean, second in ((self.p, self.p2), (self.q, self.q2))
+        )
 
-    def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, NDArray[np.float64]]:
+    @property
+    def _two_values(self) -> tuple[int, int]:
+        """What a contribution is, if it is one of two values."""
+        return (0, 1) if self.binary else (self.smallest, self.largest)
+
+    def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, Floats]:
         """Return the law of a count as (smallest value, probabilities), negligible tails left out.
 
         A share f of the n users holds the value: exactly, or, if ``sampled``, each with probability
         f.
         """
-        if not self.binary:
+        if not self.known_law:
             raise ValueError("the law of this count is not a sum of two binomials")
-        p, q = float(self.p), float(self.q)
+        low, high = self._two_values
+        p, q = ((float(mean) - low) / (high - low) for mean in (self.p, self.q))
         if sampled:
-            return binomial(n, q + f * (p - q))
-        own = round(n * f)
-        start, law = binomial(own, p)
-        other_start, other_law = binomial(n - own, q)
-        return start + other_start, convolve(law, other_law)
+            start, law = binomial(n, q + f * (p - q))
+        else:
+            own = round(n * f)
+            start, law = binomial(own, p)
+            other_start, other_law = binomial(n - own, q)
+            start, law = start + other_start, convolve(law, other_law)
+        if high - low > 1:  # nothing is counted in between
+            law = np.insert(law, np.repeat(np.arange(1, law.size), high - low - 1), 0.0)
+        return n * low + (high - low) * start, law
 
 
-def binomial(n: int, p: float) -> tuple[int, NDArray[np.float64]]:
+def binomial(n: int, p: float) -> tuple[int, Floats]:
     """Return the binomial law as (smallest value, probabilities), tails below about 1e-30 left
     out.
     """
@@ -237,14 +351,14 @@ def mean_inverse(n: int, p: float) -> float:
     return float((law / np.maximum(numbers, 1))[numbers > 0].sum() / law[numbers > 0].sum())
 
 
-def probabilities_of(log_ratios: NDArray[np.float64]) -> NDArray[np.float64]:
+def probabilities_of(log_ratios: Floats) -> Floats:
     """Return the probabilities whose successive ratios have these logarithms."""
     logs = np.concatenate(([0.0], np.cumsum(log_ratios)))
     weights = np.exp(logs - logs.max())
     return np.asarray(weights / weights.sum())
 
 
-def convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def convolve(a: Floats, b: Floats) -> Floats:
     """Return the law of the sum of two independent variables."""
     if min(a.size, b.size) < 1000:
         return np.convolve(a, b)

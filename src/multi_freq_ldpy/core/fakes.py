@@ -19,29 +19,51 @@ class Fake:
     ``mean`` and ``pair`` are the means of its contribution to a value, and of the product of its
     contributions to two. A real report is more, or less, likely than the same report as a fake;
     ``lows`` are the smallest and the largest of the lower ratios of the two probabilities, over all
-    reports that tell values apart. ``uniform`` says that a fake is the report of a uniformly random
-    value; otherwise it is that of ``NOBODY``.
+    reports that tell values apart. ``law()`` lists every fake report with its probability, or
+    ``chance(report)`` is the probability of one, where ``of`` is the protocol whose reports they
+    are. ``uniform`` says that a fake is the report of a uniformly random value; otherwise it is
+    that of ``NOBODY``.
     """
 
     mean: Fraction
     pair: Fraction
     lows: tuple[Fraction, Fraction]
-    law: Callable[[], dict[bytes, Fraction]]
+    law: Callable[[], dict[bytes, Fraction]] = None  # type: ignore[assignment]
     uniform: bool = False
+    chance: Callable[[bytes], Fraction] = None  # type: ignore[assignment]
+    of: Any = None
+
+    def __post_init__(self) -> None:
+        if self.law is None:
+            chance, of = self.chance, self.of
+            listed = lambda: {report: chance(report) for report in of.law(0)}  # noqa: E731
+            object.__setattr__(self, "law", listed)
+        elif self.chance is None:
+            object.__setattr__(self, "chance", lambda report: self.law()[report])
 
     @classmethod
-    def of_uniform_value(cls, protocol: Any, smallest: Fraction, largest: Fraction) -> "Fake":
-        """Return the fake that is the report of a uniformly random value."""
-        k, channel = protocol.k, protocol.moments
-        own_other, others = (Fraction(m or 0) for m in (channel.own_other, channel.others))
+    def of_uniform_value(
+        cls,
+        protocol: Any,
+        smallest: Fraction,
+        largest: Fraction,
+        chance: Callable[[bytes], Fraction] | None = None,
+    ) -> "Fake":
+        """Return the fake that is the report of a uniformly random value.
 
-        def law() -> dict[bytes, Fraction]:
-            laws = [protocol.law(v) for v in range(k)]
-            return {
-                report: sum((law[report] for law in laws), Fraction(0)) / k for report in laws[0]
-            }
+        ``chance`` is its probability, where that need not be added up over all values.
+        """
+        k, moments = protocol.k, protocol.moments
+        own_other, others = (Fraction(m or 0) for m in (moments.own_other, moments.others))
 
-        pair = (2 * own_other + (k - 2) * others) / k
+        def mean(report: bytes) -> Fraction:
+            return sum((protocol.likelihood(report, v) for v in range(k)), Fraction(0)) / k
+
         return cls(
-            (channel.p + (k - 1) * channel.q) / k, pair, (smallest, largest), law, uniform=True
+            (moments.p + (k - 1) * moments.q) / k,
+            (2 * own_other + (k - 2) * others) / k,
+            (smallest, largest),
+            uniform=True,
+            chance=chance or mean,
+            of=protocol,
         )

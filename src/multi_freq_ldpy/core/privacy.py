@@ -18,7 +18,8 @@ class Privacy:
     for one-shot protocols, whose losses add up. The ``_attribute`` notions compare inputs that
     differ in one attribute only. ``ratio`` and ``ratio_attribute`` are e^report and
     e^report_attribute as exact fractions, where they are fractions; ``ratio_lifetime`` and
-    ``ratio_lifetime_attribute`` likewise.
+    ``ratio_lifetime_attribute`` likewise. ``history``: any two histories of values, all reports;
+    infinite unless a mechanism protects the times of change too, with ``ratio_history`` beside it.
 
     >>> Privacy.of(Fraction(3)).report == exact.log(Fraction(3))
     True
@@ -32,6 +33,8 @@ class Privacy:
     ratio_attribute: Fraction | None = field(default=None, repr=False)
     ratio_lifetime: Fraction | None = field(default=None, repr=False)
     ratio_lifetime_attribute: Fraction | None = field(default=None, repr=False)
+    history: float = field(default=inf, repr=False)
+    ratio_history: Fraction | None = field(default=None, repr=False)
 
     @classmethod
     def of(

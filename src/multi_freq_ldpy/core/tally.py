@@ -6,12 +6,13 @@ Tallies of disjoint users add exactly.
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import validate
+from .channel import Affine
 from .deprecation import accept_old_names, old_attribute
 
 MAGIC = b"MFLT"
@@ -27,27 +28,70 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=DIGEST).digest()
 
 
+class Counted(Protocol):
+    """What counts can be of: a protocol, a solution, or one attribute of it."""
+
+    @property
+    def parts(self) -> "tuple[Part, ...]":
+        """Each attribute, and where its counts are."""
+
+    @property
+    def _answers_all(self) -> bool: ...
+
+    def _check_counts(
+        self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int
+    ) -> None: ...
+
+
+class Seen(Counted, Protocol):
+    """One attribute as the aggregator sees it: a channel, in fractions and in floats, what lasts of
+    it, and its domain.
+    """
+
+    @property
+    def moments(self) -> Affine:
+        """The channel in fractions."""
+
+    @property
+    def channel(self) -> Affine:
+        """The channel in floats."""
+
+    @property
+    def lasting(self) -> Affine:
+        """The channel of what lasts."""
+
+    @property
+    def cells(self) -> int:
+        """The number of frequencies."""
+
+
+class Part(NamedTuple):
+    """An attribute as the aggregator sees it, and where its counts are in a tally."""
+
+    seen: Seen
+    entries: slice
+
+
 class Specs(NamedTuple):
     """How mechanisms become specs, and specs become mechanisms."""
 
     write: Callable[[Any], dict[str, Any]]
-    read: Callable[[dict[str, Any]], Any]
+    read: Callable[[dict[str, Any]], Counted]
 
 
 @dataclass(frozen=True, eq=False)
 class Tally:
     """Counts of reports made by one protocol, or by one solution over several attributes.
 
-    ``counts`` has an entry a value, attributes one after the other; ``n`` is how many reports it
-    was counted from (a number, or an entry a value where not every report speaks of every value),
-    ``users`` how many users made them. ``a + b`` is the tally of both, for *disjoint* users;
-    ``tally[j]`` is that of attribute j alone.
+    ``counts`` has an entry a value, attributes one after the other; ``n`` has as many, and says how
+    many reports speak of each value; ``users`` is how many users made them. ``a + b`` is the tally
+    of both, for *disjoint* users; ``tally[j]`` is that of attribute j alone.
 
     >>> from multi_freq_ldpy import GRR
     >>> protocol = GRR(3, epsilon=1.0)
     >>> tally = protocol.tally([0, 2, 2]) + protocol.tally([1])
     >>> tally.counts, tally.n
-    (array([1, 1, 2]), 4)
+    (array([1, 1, 2]), array([4, 4, 4]))
     >>> Tally.from_bytes(tally.to_bytes()) == tally
     True
     """
@@ -55,16 +99,16 @@ class Tally:
     # Set by ``registry``, which knows the classes and stands above this file
     _specs: ClassVar[Specs]
 
-    mechanism: Any
+    mechanism: Counted
     counts: NDArray[np.int64]
-    n: int | NDArray[np.int64]
+    n: NDArray[np.int64]
     users: int = -1
 
     protocol = old_attribute("protocol", "mechanism")
 
     def __post_init__(self) -> None:
         counts = validate.integers("counts", self.counts, -(2**62), 2**62, what="a count").copy()
-        n = validate.integers("n", self.n, 0, 2**62, what="a number of reports").copy()
+        n = validate.integers("n", self.n, 0, 2**62, what="a number of reports")
         if n.ndim and n.shape != counts.shape:
             raise ValueError(
                 f"n must be a number or have the shape of counts, {counts.shape}, not {n.shape}"
@@ -76,16 +120,18 @@ class Tally:
             users = int(n)
         if (n > users).any():
             raise ValueError(f"n must not exceed users={users}, not {validate.quote(self.n)}")
+        n = np.broadcast_to(n, counts.shape).copy()
         self.mechanism._check_counts(counts, n, users)
         counts.flags.writeable = n.flags.writeable = False
-        for name, value in (("counts", counts), ("n", n if n.ndim else int(n)), ("users", users)):
+        for name, value in (("counts", counts), ("n", n), ("users", users)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def _trust(
-        cls, mechanism: Any, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int
+        cls, mechanism: Counted, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int
     ) -> "Tally":
         """Return a tally of what this package has counted itself, without checking it again."""
+        n = np.broadcast_to(n, counts.shape)
         tally = object.__new__(cls)
         for name, value in (
             ("mechanism", mechanism),
@@ -128,10 +174,7 @@ class Tally:
         ):
             raise IndexError(f"attribute must be one of 0, …, {len(parts) - 1}, not {attribute}")
         seen, entries = parts[j]
-        n = self.n if isinstance(self.n, int) else self.n[entries]
-        if np.ndim(n) and seen.answering[0] == 1:  # all values of the attribute alike
-            n = int(np.asarray(n)[0])
-        return Tally._trust(seen, self.counts[entries], n, self.users)
+        return Tally._trust(seen, self.counts[entries], self.n[entries], self.users)
 
     def __iter__(self) -> Iterator["Tally"]:
         """Go through the attributes."""
@@ -152,10 +195,9 @@ class Tally:
         import json
 
         spec = json.dumps(self._specs.write(self.mechanism), sort_keys=True).encode()
-        n = np.atleast_1d(self.n)
-        header = _HEADER.pack(
-            MAGIC, VERSION, len(spec), self.users, n.size if np.ndim(self.n) else 0
-        )
+        entries = 0 if self.mechanism._answers_all else self.n.size  # one number for all values
+        header = _HEADER.pack(MAGIC, VERSION, len(spec), self.users, entries)
+        n = self.n if entries else self.n[:1]
         data = header + spec + n.astype("<i8").tobytes() + self.counts.astype("<i8").tobytes()
         return data + digest_of(data)
 
@@ -187,11 +229,18 @@ class Tally:
             raise ValueError(f"data is not a tally: {error}") from None
         numbers = np.frombuffer(data, "<i8", offset=body).astype(np.int64)
         split = max(entries, 1)
-        n = numbers[:split] if entries else int(numbers[0])
+        n = numbers[:split] if entries else numbers[0]
         try:
-            return cls(cls._specs.read(spec), numbers[split:], n, users)
+            mechanism = cls._specs.read(spec)
+            tally = cls(mechanism, numbers[split:], n, users)
         except TypeError as error:
             raise ValueError(f"data is not a tally: {error}") from None
+        if mechanism._answers_all != (entries == 0):
+            raise ValueError(
+                f"data is not a tally: n has {entries} entries, which {validate.quote(mechanism)}"
+                " does not write"
+            )
+        return tally
 
 
 Tally.__init__ = accept_old_names(protocol="mechanism")(Tally.__init__)  # type: ignore[method-assign]

@@ -41,7 +41,7 @@ class Estimate:
     """
 
     frequencies: NDArray[np.float64]
-    n: int | NDArray[np.int64]
+    n: NDArray[np.int64]
     channel: Channel
     counts: NDArray[np.int64] | None = None
     users: int | None = None
@@ -54,6 +54,7 @@ class Estimate:
         frequencies = np.array(self.frequencies, np.float64)
         frequencies.flags.writeable = False
         object.__setattr__(self, "frequencies", frequencies)
+        object.__setattr__(self, "n", np.broadcast_to(self.n, frequencies.shape))
         if self.labels is not None and (
             len(self.labels) != len(frequencies)
             or len(set(map(identity_of, self.labels))) != len(frequencies)
@@ -66,10 +67,9 @@ class Estimate:
     @classmethod
     def of(cls, tally: Tally) -> "Estimate":
         """Return the raw estimate of a tally."""
-        channel = tally.mechanism.channel
-        return cls(
-            channel.estimate(tally.counts, tally.n), tally.n, channel, tally.counts, tally.users
-        )
+        ((seen, _),) = tally.mechanism.parts
+        frequencies = seen.channel.estimate(tally.counts, tally.n)
+        return cls(frequencies, tally.n, seen.channel, tally.counts, tally.users)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False and dtype not in (None, np.float64):
@@ -83,9 +83,7 @@ class Estimate:
     def totals(self) -> NDArray[np.float64]:
         """The estimated number of users with each value."""
         users = self.users if self.users is not None else self.n
-        totals: NDArray[np.float64] = (
-            np.where(np.asarray(self.n) > 0, self.frequencies, np.nan) * users
-        )
+        totals: NDArray[np.float64] = np.where(self.n > 0, self.frequencies, np.nan) * users
         return totals
 
     @property
@@ -98,11 +96,9 @@ class Estimate:
 
     def _std(self, of: str) -> NDArray[np.float64]:
         self._require_raw("standard error")
-        n = np.asarray(self.n)
-        f = np.clip(np.where(n > 0, self.frequencies, 0.0), 0.0, 1.0)
-        return np.where(
-            n > 0, np.sqrt(intervals.variance_of(self.channel, n, self.users, of)(f)), np.inf
-        )
+        f = np.clip(np.where(self.n > 0, self.frequencies, 0.0), 0.0, 1.0)
+        variance = intervals.variance_of(self.channel, self.n, self.users, of)(f)
+        return np.where(self.n > 0, np.sqrt(variance), np.inf)
 
     def interval(
         self, level: float = 0.95, of: str = "sample", simultaneous: bool = False
@@ -149,8 +145,7 @@ class Estimate:
         chosen = postprocess.METHODS[method]
         if not chosen.applies(self.channel) or (chosen.limits and self.counts is None):
             raise ValueError(f"{method} is for {chosen.limits}; use protocol.em(reports)")
-        answered = np.asarray(self.n).any()
-        known = np.nan_to_num(self.frequencies, nan=0.0) if answered else np.zeros(len(self))
+        known = np.nan_to_num(self.frequencies, nan=0.0) if self.n.any() else np.zeros(len(self))
         found = chosen.process(postprocess.Raw(known, self.counts, self.n, self.channel))
         if np.shape(found) != self.frequencies.shape:
             raise ValueError(f"{method} must return {len(self)} frequencies, not {np.shape(found)}")
@@ -194,7 +189,7 @@ class Estimate:
                 "values must be a non-empty vector of different values, not"
                 f" {validate.quote(values)}"
             )
-        if np.ndim(self.n):
+        if (self.n != self.n[0]).any():
             raise ValueError(
                 f"values {validate.quote(values)} have no error as a group: not every report speaks"
                 " of all of them"
@@ -206,7 +201,14 @@ class Estimate:
             label if label is not None else ", ".join(str(values[i]) for i in chosen.tolist()),
         )
         frequencies = self.frequencies[chosen].sum(keepdims=True)
-        return replace(self, frequencies=frequencies, channel=channel, counts=counts, labels=labels)
+        return replace(
+            self,
+            frequencies=frequencies,
+            n=self.n[:1],
+            channel=channel,
+            counts=counts,
+            labels=labels,
+        )
 
     def difference(self, first: Group, second: Group) -> "Difference":
         """Return how much more frequent one value, or group of values, is than another, with its
@@ -234,7 +236,7 @@ class Estimate:
         for of in ("sample", "population"):
             a, b, together = (float(each._std(of)[0]) ** 2 for each in (own, other, both))
             spread = 2 * a + 2 * b  # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
-            errors.append(float(np.sqrt(max(0.0, spread - together) if self.n else spread)))
+            errors.append(float(np.sqrt(max(0.0, spread - together) if self.n.any() else spread)))
         return Difference(float(own.frequencies[0] - other.frequencies[0]), *errors)
 
     # For people

@@ -47,7 +47,7 @@ def variance_of(
 def limits(
     x: Vector,
     counts: NDArray[np.int64] | None,
-    n: int | NDArray[np.int64],
+    n: ArrayLike,
     users: int | None,
     channel: Channel,
     level: float,
@@ -205,6 +205,6 @@ def bernstein_limits(
     spread = n * (
         max(float(v) for v in channel.spread) + (channel.slope**2 / 4 if sampled else 0.0)
     )
-    size = channel.largest * rarity / 3
+    size = (channel.largest - channel.smallest) * rarity / 3
     reach = (size + sqrt(size * size + 2 * spread * rarity)) / (n * channel.slope)
     return min(max(x - reach, 0.0), 1.0), max(min(x + reach, 1.0), 0.0)

@@ -79,13 +79,12 @@ class Raw(NamedTuple):
     """A raw estimate as post-processings take it.
 
     Frequencies are 0 where nobody reported. ``counts`` is None for an estimate without counts.
-    ``n`` is the number of reports, one number per value where not every report speaks of every
-    value.
+    ``n`` is the number of reports that speak of each value.
     """
 
     frequencies: Vector
     counts: NDArray[np.int64] | None
-    n: int | NDArray[np.int64]
+    n: NDArray[np.int64]
     channel: Channel
 
 

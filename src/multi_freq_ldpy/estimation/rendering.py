@@ -5,8 +5,6 @@ from html import escape
 from math import ceil, isfinite, log10
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 if TYPE_CHECKING:
     from .estimate import Estimate
 
@@ -42,13 +40,12 @@ def describe_estimate(estimate: "Estimate") -> str:
 
 def describe_users(estimate: "Estimate") -> str:
     """Say how many took part."""
-    n = estimate.users if estimate.users is not None else estimate.n
-    if not isinstance(n, int):
+    one = bool((estimate.n == estimate.n[0]).all())
+    if estimate.users is None and not one:
         return "several numbers of users"
-    answered = (
-        f"{int(estimate.n):,} of " if np.ndim(estimate.n) == 0 and int(estimate.n) != n else ""
-    )
-    return f"{answered}{n:,} user{'s' * (n != 1)}"
+    users = int(estimate.n[0]) if estimate.users is None else estimate.users
+    answered = f"{estimate.n[0]:,} of " if one and estimate.n[0] != users else ""
+    return f"{answered}{users:,} user{'s' * (users != 1)}"
 
 
 def _rows(estimate: "Estimate") -> list[tuple[str, str, str]]:

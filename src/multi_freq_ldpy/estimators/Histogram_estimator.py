@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..core import validate
-from ..core.channel import Channel
+from ..core.channel import Affine
 from ..estimation.postprocess import ibu, norm
 from ..paper.shared import Vector, check_iteration
 
@@ -35,8 +35,8 @@ def _counts(count_report: ArrayLike, n: Any) -> Vector:
     return counts.astype(np.float64)
 
 
-def _channel(p: float, q: float, names: tuple[str, str] = ("p", "q")) -> Channel:
-    return Channel(validate.probability(names[0], p), validate.probability(names[1], q))
+def _channel(p: float, q: float, names: tuple[str, str] = ("p", "q")) -> Affine:
+    return Affine(validate.probability(names[0], p), validate.probability(names[1], q))
 
 
 def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:

@@ -1,7 +1,7 @@
 """The protocols of two rounds: L-GRR, the four L-UE, and L-LH."""
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -9,17 +9,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import exact, validate
-from ..core.channel import Channel
 from ..core.randomness import Source
+from ..mechanism import Counts, as_readonly
 from ..protocol import declared
-from ..protocols.grr import GRR, Symbols, randomize_symbols
-from ..protocols.hashing import Hashing, LocalHashing, best_range
-from ..protocols.unary import OUE, SUE, Unary, UnaryEncoding
+from ..protocols.families import PrimeFamily, next_prime
+from ..protocols.grr import GRR
+from ..protocols.hashing import LocalHashing, best_range
+from ..protocols.unary import OUE, SUE, UnaryEncoding
 from . import second_rounds
 from .memoized import Chain
 
 
-class LGRR(Symbols, Chain):
+def randomize_symbols(
+    values: Counts, m: int, weights: tuple[int, int], source: Source, out: NDArray[Any]
+) -> None:
+    """Randomize symbols out of m, kept and replaced with probabilities ``weights``/2⁶⁴."""
+    from ..kernels import symbols
+
+    users = source.users(len(values), 4)
+    symbols.randomize(source.key, *users, as_readonly(values), *symbols.constants(m, weights), out)
+
+
+class LGRR(Chain):
     """Longitudinal GRR: a report is a value; GRR twice, once for ever and once for each report.
 
     First round GRR(k, eps_perm), second round p2/q2 = (c(a + k − 2) − (k − 1))/(a − c) with a =
@@ -40,33 +51,18 @@ class LGRR(Symbols, Chain):
     @cached_property
     def permanent(self) -> GRR:
         """The first round."""
-        made: GRR = self._build_first(GRR)
-        return made
+        return self._build_first(GRR)
 
     @cached_property
     def second(self) -> tuple[int, int]:
         """The weights of the second round: the own value, and each other one, times 2⁶⁴."""
-        first = self.permanent.moments
-        return second_rounds.second_symbols(
-            self.k, Fraction(first.p), Fraction(first.q), self.eps_1
-        )
+        return second_rounds.second_symbols(self.k, *self.permanent.chances, self.eps_1)
 
-    @cached_property
-    def moments(self) -> Channel:
-        """The channel in exact fractions."""
-        first = self.permanent.moments
-        return Channel(
-            self._through(first.p),
-            self._through(first.q),
-            own_other=Fraction(0),
-            others=Fraction(0),
-        )
-
-    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+    def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         randomize_symbols(permanent.astype(np.int64), self.k, self.second, source, out)
 
 
-class LongitudinalUnary(Unary, Chain):
+class LongitudinalUnary(Chain):
     """Base of the unary encodings of two rounds.
 
     K bits, each randomized once for ever and once for each report.
@@ -82,25 +78,14 @@ class LongitudinalUnary(Unary, Chain):
     @cached_property
     def permanent(self) -> UnaryEncoding:
         """The first round."""
-        made: UnaryEncoding = self._build_first(self.first)
-        return made
+        return self._build_first(self.first)
 
     @cached_property
     def second(self) -> tuple[int, int]:
         """The weights with which the second round keeps a 1 and sets a 0, times 2⁶⁴."""
-        first = self.permanent.moments
-        other = second_rounds.second_bits(
-            Fraction(first.p), Fraction(first.q), self.eps_1, half=self.half, k=self.k
-        )
+        p, q = self.permanent.chances
+        other = second_rounds.second_bits(p, q, self.eps_1, half=self.half, k=self.k)
         return exact.WORD // 2 if self.half else exact.WORD - other, other
-
-    @cached_property
-    def moments(self) -> Channel:
-        """The channel in exact fractions."""
-        p, q = (
-            self._through(chance) for chance in (self.permanent.moments.p, self.permanent.moments.q)
-        )
-        return Channel(p, q, own_other=p * q, others=q * q)
 
     @cached_property
     def _table(self) -> tuple[Any, ...]:
@@ -108,7 +93,7 @@ class LongitudinalUnary(Unary, Chain):
 
         return bits.table(self.second[1])
 
-    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+    def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         from ..kernels import bits
 
         first = source.start(len(out), bits.again_stride(self.report_bytes, self.half))
@@ -208,7 +193,7 @@ class Hashed(LocalHashing):
         return self.symbols
 
 
-class LongitudinalHashing(Hashing, Chain):
+class LongitudinalHashing(Chain):
     """Base of local hashing of two rounds.
 
     The hash function is the user's for ever, the symbol goes through GRR twice.
@@ -217,11 +202,25 @@ class LongitudinalHashing(Hashing, Chain):
     alike tells nothing by changing.
     """
 
+    @property
+    @abstractmethod
+    def g(self) -> int:
+        """The number of symbols."""
+
+    @property
+    def family(self) -> PrimeFamily:
+        """The hash functions."""
+        return self.permanent.family
+
+    @property
+    def prime(self) -> int:
+        """The modulus of the hash functions."""
+        return self.family.prime
+
     @cached_property
     def permanent(self) -> Hashed:
         """The first round."""
-        made: Hashed = self._build_first(Hashed, self.g)
-        return made
+        return self._build_first(Hashed, self.g)
 
     @cached_property
     def second(self) -> tuple[int, int]:
@@ -229,32 +228,19 @@ class LongitudinalHashing(Hashing, Chain):
         return second_rounds.second_symbols(self.g, *self.permanent.chances, self.eps_1)
 
     @property
-    def chances(self) -> tuple[Fraction, Fraction]:
-        """The probabilities of the own and of each other symbol."""
-        own, other = self.permanent.chances
-        return self._through(own), self._through(other)
-
-    @property
     def classes(self) -> int:
         """The number of memo classes: the symbols."""
         return self.g
 
-    def _remember(
-        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]
-    ) -> NDArray[np.int64]:
-        from ..kernels import hashing
-
-        n, prime, g = len(values), np.uint64(self.prime), np.uint64(self.g)
-        seeds, buckets, kept = np.empty(n, np.uint64), np.empty(n, np.int64), np.empty(n, np.uint64)
-        holder = memory.part(b"seed").at(users)
-        hashing.seeds(holder.key, *holder.users(n, 8), prime, seeds)
-        hashing.buckets(values, seeds, prime, g, buckets)
+    def _remember(self, values: Counts, users: Counts, memory: Source, out: NDArray[Any]) -> Counts:
+        holder, kept = memory.part(b"seed").at(users), np.empty(len(values), np.uint64)
+        seeds, buckets = self.family.draw((holder.key, *holder.users(len(values), 8)), values)
         source = memory.part(b"symbol").classes(users, self.g, buckets)
         randomize_symbols(buckets, self.g, self.permanent.weights, source, kept)
         out["seed"], out["symbol"] = seeds, kept
         return buckets
 
-    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+    def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         sent = np.empty(len(out), np.uint64)
         randomize_symbols(permanent["symbol"].astype(np.int64), self.g, self.second, source, sent)
         out["seed"], out["symbol"] = permanent["seed"], sent
@@ -302,4 +288,4 @@ class LOLH(LongitudinalHashing):
         e, _ = exact.exp(exact.budget(self.eps_1))
         if (e - 1) * exact.WORD < 1:
             raise exact.too_small(self.eps_1, self.k, "eps_1")
-        return best_range(self.prime, e - 1)
+        return best_range(next_prime(self.k), e - 1)

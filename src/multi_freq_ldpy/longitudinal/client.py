@@ -5,11 +5,12 @@ import threading
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..core import validate
 from ..core.deprecation import accept_old_names, old_attribute
 from ..core.randomness import KEY_BYTES, Source, Stream, subkey
-from ..mechanism import Mechanism, require_mechanism
+from ..mechanism import Mechanism, Report, require_mechanism
 from .ledger import Ledger, State, Store
 
 
@@ -144,22 +145,22 @@ class Client:
         ledger = self._store.read().ledger if self._store is not None else self._ledger
         return ledger.spent(self.mechanism._prices)
 
-    def report(self, value: Any) -> Any:
+    def report(self, value: ArrayLike) -> Report:
         """Return what the device sends about its present value (or record), after it has been
         charged for.
         """
-        values, single = self.mechanism._inputs("value", value)
+        values, single = self.mechanism._inputs(value, "value")
         if not single:
             raise ValueError(f"value must be that of one user, not {validate.quote(value)}")
-        charges = self.mechanism._charges(values, self._memory)
+        recalled = self.mechanism._recall(values, np.zeros(1, np.int64), self._memory)
+        charges = self.mechanism._charges(recalled)
         if self._store is not None:
             self._store.charge(self._state, charges, self.mechanism._prices, self._limit)
         else:
             with self._own_lock():
                 self._ledger = self._ledger.add_charges(charges)
         reports = np.empty(1, self.mechanism.report_dtype)
-        fresh = [Stream() for _ in self.mechanism.parts]
-        self.mechanism._report_again(values, np.zeros(1, np.int64), self._memory, fresh, reports)
+        self.mechanism._report(recalled, [Stream() for _ in self.mechanism.parts], reports)
         return reports[0]
 
     def _own_lock(self) -> threading.Lock:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -11,18 +11,135 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import exact, validate
-from ..core.channel import Channel
+from ..core.channel import Affine
 from ..core.randomness import Rng, Source, as_generator
-from ..mechanism import as_readonly
+from ..mechanism import Counts, as_readonly
 from ..protocol import declared
-from ..protocols.packed import count_ones, unpack
+from ..protocols.formats import Bits, Format, count_columns, count_ones, unpack
 from ..protocols.subset import kernel_arguments
 from ..protocols.unary import SUE
 from .memoized import Memoized
 
+ROWS = 2**22
+"""Bytes of rows that are looked at together."""
+
 
 def _width(bits: int) -> int:
     return (bits + 7) // 8
+
+
+@dataclass(frozen=True)
+class HeldBits(Format):
+    """Which ``held`` of k buckets a user answers for, and a bit for each of them.
+
+    The positions as a packed row, and their bits, packed in the order of positions.
+    """
+
+    k: int
+    held: int
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
+        """Two packed rows."""
+        return np.dtype(
+            [("positions", np.uint8, (_width(self.k),)), ("bits", np.uint8, (_width(self.held),))]
+        )
+
+    @property
+    def work(self) -> int:
+        """The bits."""
+        return self.held
+
+    @property
+    def sets(self) -> int:
+        """How many sets of positions there are; a large number where it takes long to work out."""
+        return comb(self.k, self.held) if min(self.held, self.k - self.held) <= 32 else 2**64
+
+    @property
+    def size(self) -> int:
+        """Every set of positions with every combination of bits."""
+        return self.sets * 2 ** min(self.held, 64)
+
+    def every(self) -> NDArray[Any]:
+        """Return every set of positions with every combination of bits."""
+        reports, answers = np.zeros(self.size, self.dtype), Bits(self.held).every()
+        for i, held in enumerate(combinations(range(self.k), self.held)):
+            part = slice(i * len(answers), (i + 1) * len(answers))
+            row = sum(1 << v for v in held).to_bytes(_width(self.k), "little")
+            reports["positions"][part] = np.frombuffer(row, np.uint8)
+            reports["bits"][part] = answers
+        return reports
+
+    def refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        """Mark other numbers of positions, and bits beyond the last."""
+        from ..kernels import bits
+
+        held = np.ascontiguousarray(reports["positions"])
+        beyond = (held[:, -1] & ~bits.last_byte(self.k)) | (
+            reports["bits"][:, -1] & ~bits.last_byte(self.held)
+        )
+        return np.asarray((beyond != 0) | (count_ones(held) != self.held))
+
+    def rows(self, reports: NDArray[Any]) -> NDArray[np.uint8]:
+        """Return the bits at their positions, a packed row a report."""
+        from ..kernels import positions
+
+        held, bits = (
+            np.ascontiguousarray(reports["positions"]),
+            np.ascontiguousarray(reports["bits"]),
+        )
+        rows = np.empty_like(held)
+        positions.deposit(held, bits, rows)
+        return rows
+
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return the bits of the buckets, 0 where a bucket is not held."""
+        held = unpack(np.ascontiguousarray(reports["positions"]), self.k)
+        ranks = np.cumsum(held, axis=1) - 1
+        bits = unpack(np.ascontiguousarray(reports["bits"]), self.held)
+        return np.asarray(held * np.take_along_axis(bits, np.maximum(ranks, 0), axis=1), np.uint8)
+
+    def count(self, reports: NDArray[Any]) -> Counts:
+        """Return how many reports have a 1 for each bucket."""
+        return self._add(reports, self.rows)
+
+    def answers(self, reports: NDArray[Any]) -> Counts:
+        """Return how many reports hold each bucket."""
+        return self._add(reports, lambda part: np.ascontiguousarray(part["positions"]))
+
+    def _add(self, reports: NDArray[Any], rows: Any) -> Counts:
+        step, counts = max(1, ROWS // self.dtype.itemsize), np.zeros(self.k, np.int64)
+        for low in range(0, len(reports), step):
+            counts += count_columns(rows(reports[low : low + step]), self.k)
+        return counts
+
+    def most(self, values: int) -> int:
+        """Return at most as many as are held."""
+        return min(values, self.held)
+
+    def moments(self, own: Fraction, other: Fraction) -> Affine:
+        """Return the channel for the users who hold a bucket."""
+        return Bits(self.k).moments(own, other) if self.held == self.k else Affine(own, other)
+
+    def ratio(self, own: Fraction, other: Fraction) -> Fraction:
+        """Return the ratio for two values, both of them held unless one bit is all there is."""
+        alone = max(own / other, (1 - other) / (1 - own))
+        return alone if self.held == 1 else Bits(self.k).ratio(own, other)
+
+    def levels(self, reports: NDArray[Any], value: int) -> Any:
+        """Return three times the number of ones at other buckets, plus 0 where the own bucket is
+        not held, 1 where its bit is 0, and 2 where it is 1.
+        """
+        held = unpack(np.ascontiguousarray(reports["positions"]), self.k)[:, value]
+        bits = self.contributions(reports)
+        own = bits[:, value].astype(np.int64)
+        return 3 * (bits.sum(axis=1, dtype=np.int64) - own) + held + own
+
+    def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
+        """Return the product of the bits' probabilities, for one of the sets of positions."""
+        ones, state = divmod(level, 3)
+        rest = other**ones * (1 - other) ** (self.held - (state > 0) - ones)
+        return rest * (1, 1 - own, own)[state] / comb(self.k, self.held)
 
 
 @dataclass(frozen=True)
@@ -66,45 +183,35 @@ class DBitFlipPM(Memoized):
             raise ValueError(
                 f"d_bits must be at most b={self.b}, a bit a bucket, not {self.d_bits}"
             )
-        own, other = self._build_first(SUE).weights
-        return own, other
+        return self._build_first(SUE).weights
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """p and q as realised."""
+        own, other = self.weights
+        return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
+
+    @cached_property
+    def format(self) -> HeldBits:
+        """The held positions, and their bits."""
+        return HeldBits(self.b, self.d_bits)
 
     @property
     def permanent(self) -> "DBitFlipPM":
         """The protocol itself: a report is the permanent answer."""
         return self
 
-    @cached_property
-    def moments(self) -> Channel:
-        """The channel in exact fractions, for the users who hold a bucket."""
-        p, q = (Fraction(weight, exact.WORD) for weight in self.weights)
-        return (
-            Channel(p, q, own_other=p * q, others=q * q) if self.d_bits == self.b else Channel(p, q)
-        )
-
     @property
-    def lasting(self) -> Channel:
-        """The same: all of it lasts."""
+    def lasting(self) -> Affine:
+        """The same as the channel: all of it lasts."""
         return self.moments
-
-    @property
-    def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
-        p, q = Fraction(self.moments.p), Fraction(self.moments.q)
-        alone = max(p / q, (1 - q) / (1 - p))
-        return alone if self.d_bits == 1 else p * (1 - q) / (q * (1 - p))
-
-    @property
-    def work(self) -> int:
-        """About how many machine words counting a report looks at."""
-        return self.d_bits
 
     @property
     def cells(self) -> int:
         """The number of buckets."""
         return self.b
 
-    def cell_of(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    def cell_of(self, values: Counts) -> Counts:
         """Return the bucket of each value."""
         return (np.asarray(values, np.uint64) * np.uint64(self.b) // np.uint64(self.k)).astype(
             np.int64
@@ -119,13 +226,6 @@ class DBitFlipPM(Memoized):
     def classes(self) -> int:
         """The number of memo classes: which held position is matched, or none."""
         return min(self.d_bits + 1, self.b)
-
-    @cached_property
-    def report_dtype(self) -> np.dtype[Any]:
-        """The held positions as a packed row, and their bits, packed in the order of positions."""
-        return np.dtype(
-            [("positions", np.uint8, (_width(self.b),)), ("bits", np.uint8, (_width(self.d_bits),))]
-        )
 
     @cached_property
     def _tables(self) -> tuple[Any, Any]:
@@ -148,7 +248,7 @@ class DBitFlipPM(Memoized):
             )
         return held
 
-    def _ranks(self, values: NDArray[np.int64], held: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def _ranks(self, values: Counts, held: NDArray[np.uint8]) -> Counts:
         """Return which of the held positions each user's bucket is, or −1 for none."""
         from ..kernels import positions
 
@@ -156,7 +256,7 @@ class DBitFlipPM(Memoized):
         positions.ranks(held, self.cell_of(values), ranks)
         return ranks
 
-    def _answer(self, ranks: NDArray[np.int64], source: Source) -> NDArray[np.uint8]:
+    def _answer(self, ranks: Counts, source: Source) -> NDArray[np.uint8]:
         """Return randomized bits of the held positions."""
         from ..kernels import bits
 
@@ -174,7 +274,7 @@ class DBitFlipPM(Memoized):
         )
         return out
 
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         positions, answers = source.part(b"positions"), source.part(b"bits")
         for part in self._blocks(0, len(values)):
             held = self._held_positions(positions.skip(part.start), part.stop - part.start)
@@ -183,9 +283,7 @@ class DBitFlipPM(Memoized):
                 self._ranks(values[part], held), answers.skip(part.start)
             )
 
-    def _remember(
-        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]
-    ) -> NDArray[np.int64]:
+    def _remember(self, values: Counts, users: Counts, memory: Source, out: NDArray[Any]) -> Counts:
         held = self._held_positions(memory.part(b"positions").at(users), len(values))
         ranks = self._ranks(values, held)
         out["positions"] = held
@@ -194,62 +292,14 @@ class DBitFlipPM(Memoized):
         )
         return ranks + 1
 
-    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+    def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         out[:] = permanent
 
-    def _most(self, values: int) -> int:
-        return min(values, self.d_bits)
+    def _answers(self, reports: NDArray[Any]) -> Counts:
+        return super()._answers(reports) if self._answers_all else self.format.answers(reports)
 
-    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        from ..kernels import bits
-
-        held = np.ascontiguousarray(reports["positions"])
-        beyond = (held[:, -1] & ~bits.last_byte(self.b)) | (
-            reports["bits"][:, -1] & ~bits.last_byte(self.d_bits)
-        )
-        return np.asarray((beyond != 0) | (count_ones(held) != self.d_bits))
-
-    def _rows(self, reports: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return the bits at their positions, a packed row a report."""
-        from ..kernels import positions
-
-        held, bits = (
-            np.ascontiguousarray(reports["positions"]),
-            np.ascontiguousarray(reports["bits"]),
-        )
-        rows = np.empty_like(held)
-        positions.deposit(held, bits, rows)
-        return rows
-
-    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return the bits of the buckets, 0 where a bucket is not held, shape (n, b)."""
-        held = unpack(np.ascontiguousarray(reports["positions"]), self.b)
-        ranks = np.cumsum(held, axis=1) - 1
-        bits = unpack(np.ascontiguousarray(reports["bits"]), self.d_bits)
-        return np.asarray(held * np.take_along_axis(bits, np.maximum(ranks, 0), axis=1), np.uint8)
-
-    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        from ..kernels import bit_counts
-
-        counts = np.zeros(8 * _width(self.b), np.int64)
-        for part in self._blocks(0, len(reports)):
-            bit_counts.count(self._rows(reports[part]), counts)
-        return counts[: self.b]
-
-    def _answers(self, reports: NDArray[Any]) -> int | NDArray[np.int64]:
-        from ..kernels import bit_counts
-
-        if self.d_bits == self.b:
-            return len(reports)
-        counts = np.zeros(8 * _width(self.b), np.int64)
-        for part in self._blocks(0, len(reports)):
-            bit_counts.count(np.ascontiguousarray(reports["positions"][part]), counts)
-        return counts[: self.b]
-
-    def _reporters(self, n: NDArray[np.int64]) -> int:
-        users, rest = divmod(
-            validate.sum_exactly(n) if n.ndim else int(n) * self.d_bits, self.d_bits
-        )
+    def _reporters(self, n: Counts) -> int:
+        users, rest = divmod(validate.sum_exactly(n), self.d_bits)
         if rest or (n > users).any():
             raise ValueError(
                 f"n must say for each bucket how many users hold it, each {self.d_bits} of them,"
@@ -257,59 +307,17 @@ class DBitFlipPM(Memoized):
             )
         return users
 
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
-        if not n.ndim and self.d_bits < self.b:
-            raise ValueError(
-                f"n must have an entry for each of the b={self.b} buckets, not {validate.quote(n)}"
-            )
-        if (reporters := self._reporters(n)) > users:
-            raise ValueError(
-                f"n must not be of more than users={users}, but {reporters} users hold"
-                f" {validate.quote(n)}"
-            )
-        super()._check_counts(counts, n, users)
+    def _simulate(self, counts: Counts, rng: Rng, nobody: int = 0) -> tuple[Counts, Counts]:
+        if not self._answers_all:
+            return super()._simulate(counts, rng)
+        firsts = np.searchsorted(self.cell_of(np.arange(self.k)), np.arange(self.b))
+        held, n = np.add.reduceat(counts, firsts), int(counts.sum())
+        generator = as_generator(rng)
+        found = Bits(self.b).spread(held, *self.chances, 0, lambda: generator)
+        return found, np.full(self.b, n)
 
-    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
-        out = np.empty(len(values), self.report_dtype)
-        self._randomize(values, source, out)
-        return np.concatenate((self._count(out), np.broadcast_to(self._answers(out), self.b)))
-
-    def _simulate_tally(
-        self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0
-    ) -> tuple[NDArray[np.int64], Any]:
-        n = int(counts.sum())
-        if self.d_bits == self.b:
-            held = np.add.reduceat(
-                counts, np.searchsorted(self.cell_of(np.arange(self.k)), np.arange(self.b))
-            )
-            generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
-            return np.asarray(generator.binomial(held, p) + generator.binomial(n - held, q)), n
-        both = self._simulate(counts, rng) if n else np.zeros(2 * self.b, np.int64)
-        return both[: self.b], both[self.b :]
-
-    @property
-    def _likelihood_ratio(self) -> float:
+    def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         raise TypeError(
             "DBitFlipPM has no maximum likelihood: a report says nothing about the buckets that are"
             " not held"
         )
-
-    def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact
-        probability.
-        """
-        few = min(self.d_bits, self.b - self.d_bits) <= 32
-        sets = comb(self.b, self.d_bits) if few else 2**64
-        value = self._check_law(value, sets * 2 ** min(self.d_bits, 64))
-        bucket, p, q = value * self.b // self.k, Fraction(self.moments.p), Fraction(self.moments.q)
-        law = {}
-        for held in combinations(range(self.b), self.d_bits):
-            positions = sum(1 << v for v in held).to_bytes(_width(self.b), "little")
-            for answer in product((0, 1), repeat=self.d_bits):
-                chance = Fraction(1, sets)
-                for v, bit in zip(held, answer, strict=True):
-                    one = p if v == bucket else q
-                    chance *= one if bit else 1 - one
-                bits = sum(bit << i for i, bit in enumerate(answer))
-                law[positions + bits.to_bytes(_width(self.d_bits), "little")] = chance
-        return law

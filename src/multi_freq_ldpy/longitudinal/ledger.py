@@ -11,13 +11,14 @@ from ..core import validate
 from ..core.randomness import KEY_BYTES
 from ..core.tally import digest_of
 from ..files.locks import hold_lock
+from ..mechanism import Charge
 
 VERSION = 1
 LARGEST_FILE = 2**28
 LARGEST_NUMBER = 2**62
 PART = 2**20
 NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-Charges = list[tuple[int, int | None]]
+Charges = list[Charge]
 
 
 class LimitReached(RuntimeError):
@@ -139,6 +140,7 @@ class Store:
             )
         if os.path.exists(self.path):
             _require_owned(self.path, os.stat(self.path))
+        self._latest: tuple[bytes, State] | None = None
 
     def open(self, fresh: State) -> State:
         """Return the state in the file, or begin with ``fresh`` if there never was one."""
@@ -198,7 +200,9 @@ class Store:
         try:
             if len(data) > LARGEST_FILE:
                 raise ValueError(f"it has more than {LARGEST_FILE} bytes")
-            return State.from_bytes(bytes(data))
+            if self._latest is None or self._latest[0] != data:  # else it is as it was last
+                self._latest = bytes(data), State.from_bytes(bytes(data))
+            return self._latest[1]
         except ValueError as error:
             raise ValueError(f"{self.path} cannot be used: {error}") from None
 
@@ -208,14 +212,16 @@ class Store:
         descriptor = os.open(
             f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o600
         )
+        content = state.to_bytes()
         try:
-            data = memoryview(state.to_bytes())
+            data = memoryview(content)
             while data:
                 data = data[os.write(descriptor, data) :]
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
         os.replace(f"{self.path}.new", self.path)
+        self._latest = content, state
         if hasattr(os, "O_DIRECTORY"):
             directory = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY)
             try:

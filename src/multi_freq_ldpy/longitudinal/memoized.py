@@ -8,25 +8,36 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..core import exact, parallel, validate
-from ..core.channel import Channel
+from ..core.channel import Affine
 from ..core.fakes import Fake
 from ..core.privacy import Privacy
-from ..core.randomness import Rng, Source, Stream
-from ..mechanism import as_readonly
-from ..protocol import Exact, OneShot, declared
+from ..core.randomness import Source, Stream
+from ..mechanism import Charge, Counts, as_readonly
+from ..protocol import OneShot, Protocol, declared
+from ..protocols.formats import Format
 
 # Users whose permanent answers exist at a time, or fewer where reports are large
 REMEMBERED_TOGETHER = 2**14
 
 
+First = TypeVar("First", bound=OneShot)
+
+
+class Recalled(NamedTuple):
+    """What lasts of users' reports: the memo classes of their values, and permanent answers."""
+
+    classes: Counts
+    permanent: NDArray[Any]
+
+
 @dataclass(frozen=True)
-class Memoized(Exact):
+class Memoized(Protocol):
     """A protocol whose reports about an unchanged value tell no more, all together, than one
     permanent answer does.
 
@@ -45,29 +56,17 @@ class Memoized(Exact):
         """The number of memo classes that a user can have."""
 
     @abstractmethod
-    def _remember(
-        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]
-    ) -> NDArray[np.int64]:
+    def _remember(self, values: Counts, users: Counts, memory: Source, out: NDArray[Any]) -> Counts:
         """Write the users' permanent answers for the memo classes of their values.
 
         Return the classes.
         """
 
     @abstractmethod
-    def _report(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
+    def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         """Write what is sent, given permanent answers."""
 
     # What follows
-
-    def randomize(self, values: ArrayLike, rng: Rng = None) -> Any:
-        """Return the *first report* of new users.
-
-        A number gives one report, a vector a vector of reports.
-
-        Nothing is remembered, so to call it again for the same users would give their values away:
-        use ``Client`` or ``Panel`` for that. ``rng`` is as for every protocol.
-        """
-        return super().randomize(values, rng)
 
     @cached_property
     def privacy(self) -> Privacy:
@@ -82,24 +81,29 @@ class Memoized(Exact):
             Privacy.of(self.ratio) if self.permanent is self else self.permanent.privacy,
         )
 
-    def _report_again(
-        self,
-        values: NDArray[np.int64],
-        users: NDArray[np.int64],
-        memory: Source,
-        fresh: Sequence[Stream],
-        out: NDArray[Any],
-    ) -> None:
-        source = Source.of(fresh[0], self._label, len(values)).part(b"report")
-        values = as_readonly(values)
+    def _recall(self, values: Counts, users: Counts, memory: Source) -> Recalled:
+        values, n = as_readonly(values), len(users)
+        found = Recalled(np.empty(n, np.int64), np.empty(n, self.report_dtype))
 
         def job(low: int, high: int) -> None:
             for part in self._blocks(low, high):
-                permanent = np.empty(part.stop - part.start, self.report_dtype)
-                self._remember(values[part], users[part], memory, permanent)
-                self._report(as_readonly(permanent), source.skip(part.start), out[part])
+                found.classes[part] = self._remember(
+                    values[part], users[part], memory, found.permanent[part]
+                )
 
-        parallel.run_ranges(len(values), job)
+        parallel.run_ranges(n, job)
+        return found
+
+    def _charges(self, recalled: Recalled) -> list[Charge]:
+        return [(0, int(recalled.classes[0]))]
+
+    def _report(self, recalled: Recalled, fresh: Sequence[Stream], out: NDArray[Any]) -> None:
+        source = Source.of(fresh[0], self._label, len(out)).part(b"report")
+        permanent = as_readonly(recalled.permanent)
+        parallel.run_ranges(
+            len(out),
+            lambda low, high: self._add_noise(permanent[low:high], source.skip(low), out[low:high]),
+        )
 
     def _blocks(self, low: int, high: int) -> Iterator[slice]:
         """Divide a range of users into blocks of a few megabytes."""
@@ -112,22 +116,11 @@ class Memoized(Exact):
             " average out"
         )
 
-    def _charges(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
-        permanent = np.empty(1, self.report_dtype)
-        return [
-            (
-                0,
-                int(
-                    self._remember(as_readonly(values), np.zeros(1, np.int64), memory, permanent)[0]
-                ),
-            )
-        ]
-
     @property
     def _prices(self) -> tuple[float, ...]:
         return (self.privacy.lifetime,)
 
-    def _build_first(self, make: Any, *options: Any) -> Any:
+    def _build_first(self, make: type[First], *options: int) -> First:
         """Return a protocol of this domain with the budget eps_perm."""
         try:
             return make(self.k, self.eps_perm, *options)
@@ -158,50 +151,40 @@ class Chain(Memoized):
         and adds what it does not, times 2⁶⁴.
         """
 
-    @property
-    def _second(self) -> tuple[Fraction, Fraction]:
-        """The second round's q, and p − q."""
-        own, other = (Fraction(weight, exact.WORD) for weight in self.second)
-        return other, own - other
-
-    def _through(self, chance: Any) -> Fraction:
-        """Return with what probability the report supports a value, given that of the permanent
-        answer.
-        """
-        q, gap = self._second
-        return q + Fraction(chance) * gap
+    @cached_property
+    def format(self) -> Format:
+        """A report is what the first round's is."""
+        return self.permanent.format
 
     @property
-    def lasting(self) -> Channel:
+    def _second_chances(self) -> tuple[Fraction, Fraction]:
+        """The second round's probabilities."""
+        own, other = self.second
+        return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
+
+    @property
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The probabilities of both rounds together, as the format has them."""
+        both = Affine(*self.permanent.chances).then(*self._second_chances)
+        return Fraction(both.p), Fraction(both.q)
+
+    @property
+    def lasting(self) -> Affine:
         """The channel of what a report contributes on average given the permanent answer."""
-        (q, gap), first = self._second, self.permanent.moments
+        return self.permanent.moments.recalled(*self._second_chances)
 
-        def product(one: Any, other: Any, both: Any) -> Fraction:
-            return q * q + q * gap * Fraction(one + other) + gap * gap * Fraction(both)
-
-        return Channel(
-            self._through(first.p),
-            self._through(first.q),
-            product(first.p, first.p, first.p),
-            product(first.q, first.q, first.q),
-            product(first.p, first.q, first.own_other),
-            product(first.q, first.q, first.others),
-        )
-
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         once, again = source.part(b"permanent"), source.part(b"report")
         for part in self._blocks(0, len(values)):
             permanent = np.empty(part.stop - part.start, self.report_dtype)
             self.permanent._randomize(values[part], once.skip(part.start), permanent)
-            self._report(as_readonly(permanent), again.skip(part.start), out[part])
+            self._add_noise(as_readonly(permanent), again.skip(part.start), out[part])
 
     @property
     def classes(self) -> int:
         """The number of memo classes: every value is one of its own."""
         return self.k
 
-    def _remember(
-        self, values: NDArray[np.int64], users: NDArray[np.int64], memory: Source, out: NDArray[Any]
-    ) -> NDArray[np.int64]:
+    def _remember(self, values: Counts, users: Counts, memory: Source, out: NDArray[Any]) -> Counts:
         self.permanent._randomize(values, memory.classes(users, self.classes, values), out)
         return values

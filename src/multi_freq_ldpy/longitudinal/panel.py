@@ -12,10 +12,12 @@ from ..core.randomness import Rng, Source, as_stream, subkey
 from ..core.tally import Tally
 from ..estimation.estimate import Estimate
 from ..estimation.several import Estimates, Rounds
-from ..mechanism import Mechanism, require_mechanism
-from ..solutions.base import Solution
+from ..mechanism import Counts, Mechanism, require_mechanism
+from ..protocol import Protocol
 
 USERS = 2**40
+# Users who are asked together, or fewer where reports are large: what lasts of them is in memory
+TOGETHER = 2**17
 
 
 class Panel:
@@ -57,7 +59,9 @@ class Panel:
         ``users`` says whose they are where not all report.
         """
         held, numbers, single = self._inputs(values, users)
-        reports = self._reports(held, numbers)
+        reports = np.empty(len(numbers), self.mechanism.report_dtype)
+        for part in self._blocks(len(numbers)):
+            self._write(held[part], numbers[part], reports[part])
         return reports[0] if single else reports
 
     def tally(self, values: ArrayLike, users: ArrayLike | None = None) -> Tally:
@@ -65,13 +69,11 @@ class Panel:
         reports.
         """
         held, numbers, _ = self._inputs(values, users)
-        step = max(1, 2**26 // self.mechanism.report_bytes)
-
-        def parts() -> Iterator[NDArray[Any]]:
-            for start in range(0, len(numbers), step):
-                yield self._reports(held[start : start + step], numbers[start : start + step])
-
-        return self.mechanism.tally(parts())
+        dtype = self.mechanism.report_dtype
+        return self.mechanism._tally(
+            self._write(held[part], numbers[part], np.empty(part.stop - part.start, dtype))
+            for part in self._blocks(len(numbers))
+        )
 
     def run(self, rounds: Iterable[ArrayLike]) -> Rounds:
         """Return the estimate of each round, given an iterable of everybody's values in each.
@@ -95,16 +97,20 @@ class Panel:
                 raise type(error)(f"round {len(found)}: {error}") from None
         return found
 
-    def _reports(self, values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[Any]:
-        reports = np.empty(len(users), self.mechanism.report_dtype)
-        self.mechanism._report_again(values, users, self._memory, self._fresh, reports)
-        return reports
+    def _blocks(self, n: int) -> Iterator[slice]:
+        """Divide n users into those that are asked together."""
+        step = max(1, min(TOGETHER, 2**24 // self.mechanism.report_bytes))
+        return (slice(low, min(n, low + step)) for low in range(0, n, step))
 
-    def _inputs(
-        self, values: ArrayLike, users: ArrayLike | None
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    def _write(self, values: Counts, users: Counts, out: NDArray[Any]) -> NDArray[Any]:
+        """Write the reports of users: what lasts of them first, then what does not."""
+        recalled = self.mechanism._recall(values, users, self._memory)
+        self.mechanism._report(recalled, self._fresh, out)
+        return out
+
+    def _inputs(self, values: ArrayLike, users: ArrayLike | None) -> tuple[Counts, Counts, bool]:
         """Return values and whose they are, checked, and whether they are of one user."""
-        held, single = self.mechanism._inputs("values", values)
+        held, single = self.mechanism._inputs(values, "values")
         if users is None:
             if len(held) != self.n:
                 raise ValueError(
@@ -139,7 +145,7 @@ class Panel:
         )
 
 
-def over_rounds(tallies: Sequence[Tally]) -> Any:
+def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
     """Return the estimate of the frequencies over several rounds of the *same* users, with the
     error that is left.
 
@@ -187,12 +193,12 @@ def over_rounds(tallies: Sequence[Tally]) -> Any:
         raise ValueError(f"tallies of {len(given)} rounds add up to more than 2**62")
 
     def combined(parts: Sequence[Tally]) -> Estimate:
-        seen, counts = parts[0].mechanism, np.sum([part.counts for part in parts], axis=0)
-        channel = getattr(seen, "moments", seen.channel).over(len(parts), seen.lasting).rounded()
+        (seen, _), counts = parts[0].mechanism.parts[0], np.sum([p.counts for p in parts], axis=0)
+        channel = seen.moments.over(len(parts), seen.lasting).rounded()
         return Estimate(
             channel.estimate(counts, parts[0].n), parts[0].n, channel, counts, parts[0].users
         )
 
-    if isinstance(first.mechanism, Solution):
+    if isinstance(first.mechanism, Mechanism) and not isinstance(first.mechanism, Protocol):
         return Estimates(map(combined, zip(*given, strict=True)))
     return combined(given)

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 from ..core import validate
 from ..core.randomness import Rng
 from ..core.tally import Tally
-from ..longitudinal.dbitflip import DBitFlipPM
+from ..longitudinal.dbitflip import DBitFlipPM, HeldBits
 from ..protocol import Protocol
-from ..protocols.grr import Symbols
-from ..protocols.hashing import Hashing
-from ..protocols.packed import unpack
+from ..protocols.formats import Bits, Format, HashedSymbols, Sets, Symbols, unpack
+from ..protocols.hashing import LocalHashing
 from ..protocols.subset import SS
-from ..protocols.unary import Unary
 from .shared import (
     Ahead,
     count_rows,
@@ -89,17 +87,17 @@ def draw_with_rng(drawn: Ahead, form: Form, input_data: Any, rng: Rng) -> Any:
     )
 
 
-def _unpack_symbols(protocol: Symbols, reports: Any) -> Sequence[int]:
+def _unpack_symbols(protocol: Protocol, reports: Any) -> Sequence[int]:
     values: list[int] = reports.tolist()
     return values
 
 
-def _turn_symbols(protocol: Symbols) -> Callable[[int, int], int]:
+def _turn_symbols(protocol: Protocol) -> Callable[[int, int], int]:
     k = protocol.k
     return lambda drawn, value: (value + drawn) % k
 
 
-def _tally_symbols(protocol: Symbols, reports: Any) -> Tally:
+def _tally_symbols(protocol: Protocol, reports: Any) -> Tally:
     if (symbols := as_symbols(reports, protocol.k)) is None:
         return protocol.tally(reports)
     return Tally._trust(
@@ -118,7 +116,7 @@ def as_symbols(numbers: Any, below: Any) -> NDArray[np.int64] | None:
     return array if array.dtype == np.int64 and array.min() >= 0 and (array < below).all() else None
 
 
-def _unpack_rows(protocol: Unary, reports: Any) -> Sequence[Any]:
+def _unpack_rows(protocol: Protocol, reports: Any) -> Sequence[Any]:
     return list(unpack(reports, protocol.k).astype(np.float64))
 
 
@@ -158,7 +156,7 @@ def turn_rows(protocol: Any) -> Callable[[Any, int], Any]:
     return exchange_of(protocol.k)
 
 
-def _tally_rows(protocol: Unary, reports: Any) -> Tally:
+def _tally_rows(protocol: Protocol, reports: Any) -> Tally:
     return (
         protocol.tally(reports)
         if is_packed(protocol, reports)
@@ -166,7 +164,7 @@ def _tally_rows(protocol: Unary, reports: Any) -> Tally:
     )
 
 
-def _unpack_pairs(protocol: Hashing, reports: Any) -> Sequence[tuple[int, int]]:
+def _unpack_pairs(protocol: LocalHashing, reports: Any) -> Sequence[tuple[int, int]]:
     """Return (noise, seed) pairs.
 
     What was added to the bucket of value 0, which is the bucket of the shift alone.
@@ -176,7 +174,7 @@ def _unpack_pairs(protocol: Hashing, reports: Any) -> Sequence[tuple[int, int]]:
     return [((symbol - g * (seed % prime) // prime) % g, seed) for seed, symbol in pairs]
 
 
-def _turn_pairs(protocol: Hashing) -> Callable[[Any, int], tuple[int, int]]:
+def _turn_pairs(protocol: LocalHashing) -> Callable[[Any, int], tuple[int, int]]:
     prime, g = protocol.prime, protocol.g
 
     def turn(drawn: tuple[int, int], value: int) -> tuple[int, int]:
@@ -187,7 +185,7 @@ def _turn_pairs(protocol: Hashing) -> Callable[[Any, int], tuple[int, int]]:
     return turn
 
 
-def _tally_pairs(protocol: Hashing, reports: Any) -> Tally:
+def _tally_pairs(protocol: LocalHashing, reports: Any) -> Tally:
     if is_packed(protocol, reports):
         return protocol.tally(reports)
     pairs = validate.as_array("reports", reports)
@@ -260,7 +258,7 @@ def _tally_sets(protocol: SS, reports: Any) -> Tally:
 def _unpack_buckets(protocol: DBitFlipPM, reports: Any) -> Sequence[Any]:
     """Return rows of b numbers: the bits of the held buckets, and −1 for the others."""
     held = unpack(np.ascontiguousarray(reports["positions"]), protocol.b)
-    return list(np.where(held == 1, unpack(protocol._rows(reports), protocol.b), -1.0))
+    return list(np.where(held == 1, unpack(protocol.format.rows(reports), protocol.b), -1.0))
 
 
 def _turn_buckets(protocol: DBitFlipPM) -> Callable[[Any, int], Any]:
@@ -288,9 +286,7 @@ def _tally_buckets(protocol: DBitFlipPM, reports: Any) -> Tally:
         return sum_bits(np.where(held, block, 0))
 
     counts = count_rows(protocol.b, reports, ones)
-    return Tally._trust(
-        protocol, counts, len(reports) if protocol.d_bits == protocol.b else answers, len(reports)
-    )
+    return Tally._trust(protocol, counts, answers, len(reports))
 
 
 def tally_vectors(factory: Any, reports: Any, k: int | None, *budgets: float) -> Tally:
@@ -307,15 +303,15 @@ ROW = Form(_unpack_rows, turn_rows, _tally_rows)
 PAIR = Form(_unpack_pairs, _turn_pairs, _tally_pairs)
 SET = Form(_unpack_sets, _turn_sets, _tally_sets)
 BUCKETS = Form(_unpack_buckets, _turn_buckets, _tally_buckets)
-_FAMILIES: list[tuple[Any, Form]] = [
-    (Symbols, SYMBOL),
-    (Unary, ROW),
-    (Hashing, PAIR),
-    (SS, SET),
-    (DBitFlipPM, BUCKETS),
-]
+_FORMS: dict[type[Format], Form] = {
+    Symbols: SYMBOL,
+    Bits: ROW,
+    HashedSymbols: PAIR,
+    Sets: SET,
+    HeldBits: BUCKETS,
+}
 
 
 def form_of(protocol: Protocol) -> Form:
     """Return how reports of a protocol are written."""
-    return next(form for family, form in _FAMILIES if isinstance(protocol, family))
+    return _FORMS[type(protocol.format)]

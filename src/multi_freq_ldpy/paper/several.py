@@ -75,7 +75,7 @@ def _solution_ahead(
     validate.domain_sizes("lst_k", ks)
     given = {name: list(each) if isinstance(each, tuple) else each for name, each in options}
     made = solution(factory, ks, *budgets, **given)
-    return Ahead(made, _draw, partial(_answer_sampled if solution is SMP else _answer_all, made))
+    return Ahead(made, _draw, partial(_answer_sampled if solution.samples else _answer_all, made))
 
 
 def _answer_all(
@@ -246,9 +246,9 @@ def _unpack(solution: Any, reports: Any) -> list[Any]:
     """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute,
     entry).
     """
-    if isinstance(solution, SMP):
+    if solution.samples:
         result: list[Any] = [None] * len(reports)
-        for j, block, users, column in solution._by_attribute(reports):
+        for j, block, users, column in solution._by_part(reports):
             each = solution.protocols[j]
             for i, entry in zip(
                 (users + block.start).tolist(), form_of(each).unpack(each, column), strict=True
@@ -269,7 +269,7 @@ def _draw_with_rng(solution: Any, input_tuple: Any, rng: Rng) -> Any:
         solution,
         solution.randomize([_check_record(input_tuple, solution.ks)], require_stateful_rng(rng)),
     )
-    answering = _answer_sampled if isinstance(solution, SMP) else _answer_all
+    answering = _answer_sampled if solution.samples else _answer_all
     # It is about the record already
     return answering(solution, drawn.pop, drawn.pop)([0] * solution.d)
 
@@ -321,7 +321,7 @@ def aggregate(drawn: Ahead, reports: Any) -> list[Vector]:
 
 def _tally(solution: Any, reports: Any) -> Tally:
     """Count reports as clients return them."""
-    sampled, counts, answers = isinstance(solution, SMP), [], []
+    sampled, counts, answers = solution.samples, [], []
     if sampled and (quickly := _tally_sampled(solution, reports)):
         return quickly
     try:
@@ -346,8 +346,7 @@ def _tally(solution: Any, reports: Any) -> Tally:
             ) from None
         counts.append(counted.counts)
         answers.append(counted.n)
-    n = solution._join_answers(answers) if sampled or any(map(np.ndim, answers)) else len(reports)
-    return Tally._trust(solution, np.concatenate(counts), n, len(reports))
+    return Tally._trust(solution, np.concatenate(counts), np.concatenate(answers), len(reports))
 
 
 def _tally_sampled(solution: SMP, reports: Any) -> Tally | None:
@@ -372,12 +371,12 @@ def _tally_sampled(solution: SMP, reports: Any) -> Tally | None:
             if symbols is None:
                 return None
             starts = np.array([part.start for _, part in solution.parts])
-            counts = np.bincount(starts[which] + symbols, minlength=solution.parts[-1][1].stop)
+            counts = np.bincount(starts[which] + symbols, minlength=solution._entries)
         else:
             counts = _count_rows(solution, which, entries)
     except (ValueError, TypeError):
         return None
-    answers = solution._join_answers(np.bincount(which, minlength=solution.d).tolist())
+    answers = np.repeat(np.bincount(which, minlength=solution.d), solution.ks)
     return Tally._trust(solution, counts, answers, len(reports))
 
 

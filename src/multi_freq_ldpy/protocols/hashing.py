@@ -11,52 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact, validate
-from ..core.channel import Channel
+from ..core import exact
 from ..core.fakes import Fake
 from ..core.randomness import Source
-from ..mechanism import as_readonly
-from ..protocol import Exact, OneShot
-from .grr import symbol_dtype
-
-
-def next_prime(k: int) -> int:
-    """Return the least prime that is at least k (Miller–Rabin with bases that decide below 2⁶⁴)."""
-    bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
-
-    def prime(n: int) -> bool:
-        if n < 2 or any(n % b == 0 for b in bases):
-            return n in bases
-        odd, twos = n - 1, 0
-        while odd % 2 == 0:
-            odd, twos = odd // 2, twos + 1
-        return all(
-            any(pow(b, odd << r, n) == n - 1 for r in range(twos)) or pow(b, odd, n) == 1
-            for b in bases
-        )
-
-    while not prime(k):
-        k += 1
-    return k
-
-
-def collision_probability(prime: int, g: int, together: int = 2) -> Fraction:
-    """Return the probability that ``together`` different residues fall into one bucket of [0, P), g
-    buckets.
-
-    Two values hash to a uniform pair of different residues, so for two this is their exact
-    probability of collision; for three it is the mean over values.
-    """
-    small, larger = divmod(prime, g)
-    ways, total = 0, 1
-    for size, buckets in ((small, g - larger), (small + 1, larger)):
-        product = buckets
-        for i in range(together):
-            product *= size - i
-        ways += product
-    for i in range(together):
-        total *= prime - i
-    return Fraction(ways, total) if total else Fraction(0)
+from ..mechanism import Counts
+from ..protocol import OneShot
+from .families import PrimeFamily, collision_probability, next_prime
+from .formats import HashedSymbols
 
 
 def best_range(prime: int, excess: Fraction) -> int:
@@ -114,14 +75,10 @@ def best_range(prime: int, excess: Fraction) -> int:
     return best[1]
 
 
-class Hashing(Exact):
-    """Base of the protocols that hash.
+class LocalHashing(OneShot):
+    """Base of the local hashing protocols of one round.
 
     A report is a seed, and a symbol out of g that is likelier to be the value's own.
-
-    P is the least prime ≥ k. The seed is uniform in [0, P(P − 1)), a = 1 + seed div P, s = seed mod
-    P, and the bucket of x is ⌊g·((a·x + s) mod P)/P⌋. The probability γ that two values collide is
-    exact: no assumption of an ideal hash.
     """
 
     @property
@@ -129,153 +86,27 @@ class Hashing(Exact):
     def g(self) -> int:
         """The number of symbols."""
 
-    @property
-    @abstractmethod
-    def chances(self) -> tuple[Fraction, Fraction]:
-        """The probabilities of the own and of each other symbol."""
-
     @cached_property
+    def family(self) -> PrimeFamily:
+        """The hash functions."""
+        return PrimeFamily(self.k, self.g)
+
+    @property
     def prime(self) -> int:
         """The modulus of the hash functions."""
-        return next_prime(self.k)
+        return self.family.prime
 
     @cached_property
-    def moments(self) -> Channel:
-        """The channel in exact fractions.
-
-        ``others`` is a mean over values, because three values do not hash independently.
-        """
-        own, other = self.chances
-        pair, triple = (collision_probability(self.prime, self.g, together) for together in (2, 3))
-        return Channel(
-            own,
-            other + pair * (own - other),
-            own_other=pair * own,
-            others=pair * other + triple * (own - other),
-        )
-
-    @property
-    def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
-        own, other = self.chances
-        return own / other
-
-    @cached_property
-    def report_dtype(self) -> np.dtype[Any]:
-        """A seed and a symbol, each in the smallest unsigned integer type."""
-        return np.dtype(
-            [
-                ("seed", symbol_dtype(self.prime * (self.prime - 1))),
-                ("symbol", symbol_dtype(self.g)),
-            ]
-        )
-
-    def _counting(self) -> tuple[NDArray[np.uint64], NDArray[Any], NDArray[np.int64]]:
-        """Return what counting needs.
-
-        Where windows begin, space of the smallest type that holds two residues, and counts.
-        """
-        from ..kernels import hashing
-
-        return (
-            self._edges,
-            np.empty((3, hashing.LANES), np.min_scalar_type(2 * self.prime)),
-            np.zeros(-(-self.k // 4) * 4, np.int64),
-        )
-
-    @cached_property
-    def _edges(self) -> NDArray[np.uint64]:
-        """Where the windows of residues of the symbols begin: ⌈yP/g⌉ for y = 0, …, g."""
-        symbols = np.arange(self.g + 1, dtype=np.uint64)
-        return (symbols * np.uint64(self.prime) + np.uint64(self.g - 1)) // np.uint64(self.g)
-
-    def _reading(
-        self, reports: NDArray[Any]
-    ) -> tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]:
-        """Return reports as rows of bytes, and space for some of their seeds and symbols."""
-        from ..kernels import hashing
-
-        seed, symbol = (
-            np.empty(hashing.SOME, self.report_dtype[name]) for name in ("seed", "symbol")
-        )
-        return (
-            as_readonly(reports).view(np.uint8).reshape(len(reports), self.report_bytes),
-            seed,
-            symbol,
-        )
-
-    def _most(self, values: int) -> int:
-        return min(values, self.k, -(-self.prime // self.g))
-
-    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        from ..kernels import hashing
-
-        refused = np.empty(len(reports), np.bool_)
-        hashing.find_refused(
-            *self._reading(reports), np.uint64(self.prime), np.uint64(self.g), refused
-        )
-        return refused
-
-    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return 1 for the values that hash to the reported symbol and 0 for the others, shape (n,
-        k).
-        """
-        seed = reports["seed"].astype(np.uint64)[:, np.newaxis]
-        prime, g, x = np.uint64(self.prime), np.uint64(self.g), np.arange(self.k, dtype=np.uint64)
-        residue = ((np.uint64(1) + seed // prime) * x + seed % prime) % prime
-        return np.asarray(g * residue // prime == reports["symbol"][:, np.newaxis], np.uint8)
-
-    def _count(self, reports: NDArray[Any]) -> NDArray[np.int64]:
-        from ..kernels import hashing
-
-        edges, lanes, counts = self._counting()
-        hashing.count_reports(*self._reading(reports), np.uint64(self.prime), edges, lanes, counts)
-        return counts[: self.k]
-
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
-        super()._check_counts(counts, n, users)
-        fewest, most = (
-            self.prime // self.g - (self.prime - self.k),
-            min(self.k, -(-self.prime // self.g)),
-        )
-        if not max(0, fewest) * int(n) <= validate.sum_exactly(counts) <= most * int(n):
-            raise ValueError(
-                f"counts add up to {validate.sum_exactly(counts)}, which n={n} reports of {self!r}"
-                " cannot"
-            )
-
-    def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact
-        probability.
-        """
-        functions = self.prime * (self.prime - 1)
-        value = self._check_law(value, functions * self.g)
-        own, other = (chance / functions for chance in self.chances)
-        reports = np.zeros(functions * self.g, self.report_dtype)
-        reports["seed"] = np.repeat(np.arange(functions), self.g)
-        reports["symbol"] = np.tile(np.arange(self.g), functions)
-        supported = self.contributions(reports)[:, value]
-        return {
-            report.tobytes(): own if held else other
-            for report, held in zip(reports, supported, strict=True)
-        }
-
-
-class LocalHashing(Hashing, OneShot):
-    """Base of the local hashing protocols of one round."""
+    def format(self) -> HashedSymbols:
+        """A seed and a symbol."""
+        return HashedSymbols(self.family)
 
     @cached_property
     def weights(self) -> tuple[int, int]:
         """The probabilities of the own and of each other symbol, times 2⁶⁴."""
         return exact.symbol_weights(self.g, self.epsilon, self.k)
 
-    @property
-    def chances(self) -> tuple[Fraction, Fraction]:
-        """The probabilities of the own and of each other symbol."""
-        own, other = self.weights
-        return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
-
-    def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
+    def _arguments(self, values: Counts, source: Source) -> tuple[Any, ...]:
         """Return what the kernels draw from."""
         from ..kernels import hashing
 
@@ -287,32 +118,24 @@ class LocalHashing(Hashing, OneShot):
             *(np.uint64(x) for x in (self.prime, self.g, *self.weights)),
         )
 
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         from ..kernels import hashing
 
         seeds, symbols = np.empty((2, len(values)), np.uint64)
         hashing.randomize(*self._arguments(values, source), seeds, symbols)
         out["seed"], out["symbol"] = seeds, symbols
 
-    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+    def _draw_and_gather(self, values: Counts, source: Source) -> tuple[Counts, Counts]:
         from ..kernels import hashing
 
-        edges, lanes, counts = self._counting()
+        edges, lanes, counts = self.family.counting()
         hashing.draw_and_count(*self._arguments(values, source), edges, lanes, counts)
-        return counts[: self.k]
+        return counts[: self.k], np.full(self.k, len(values))
 
     def _fake(self, kind: str) -> Fake:
-        low, pair = (
-            self.g * Fraction(self.weights[1], exact.WORD),
-            collision_probability(self.prime, self.g),
-        )
-        reports = self.prime * (self.prime - 1) * self.g
-        return Fake(
-            Fraction(1, self.g),
-            pair / self.g,
-            (low, low),
-            lambda: dict.fromkeys(self.law(0), Fraction(1, reports)),
-        )
+        low, chance = self.g * self.chances[1], Fraction(1, self.format.size)
+        pair = self.family.collision(2) / self.g
+        return Fake(Fraction(1, self.g), pair, (low, low), chance=lambda report: chance, of=self)
 
 
 class BLH(LocalHashing):
@@ -363,4 +186,4 @@ class OLH(LocalHashing):
         e, _ = exact.exp(exact.budget(self.epsilon))
         if (e - 1) * exact.WORD < 1:
             raise exact.too_small(self.epsilon, self.k)
-        return best_range(self.prime, e - 1)
+        return best_range(next_prime(self.k), e - 1)

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import exact, validate
-from ..core.channel import Channel, binomial, convolve, probabilities_of
+from ..core.channel import Affine, binomial, convolve, probabilities_of
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator
+from ..mechanism import Counts
 from ..protocol import OneShot, declared
 
 UNIT = 2**32
@@ -32,7 +33,7 @@ def _noise_law(n: int, s: float) -> tuple[int, NDArray[np.float64]]:
 
 
 @dataclass(frozen=True)
-class NoiseChannel(Channel):
+class NoiseChannel(Affine):
     """A one-hot vector plus noise of mean 0.
 
     P = 1, q = 0, and the variance of the noise in both second moments.
@@ -46,7 +47,14 @@ class NoiseChannel(Channel):
         assert self.q2 is not None
         noise = m * float(self.q2)
         return replace(
-            self, p2=1.0 + noise, q2=noise, own_other=None, others=None, entries=m * self.entries
+            self,
+            p2=1.0 + noise,
+            q2=noise,
+            own_other=None,
+            others=None,
+            largest=m * self.largest,
+            smallest=m * self.smallest,
+            entries=m * self.entries,
         )
 
     @property
@@ -99,16 +107,13 @@ class SHE(OneShot):
         return weight
 
     @cached_property
-    def channel(self) -> Channel:
-        """The moments of a report's entries."""
+    def moments(self) -> NoiseChannel:
+        """The moments of a report's entries; e^(−s) is not rational, so they are floats."""
         s = self.weight / UNIT
         noise = 2 * exp(-s) / expm1(-s) ** 2
-        return NoiseChannel(1.0, 0.0, 1.0 + noise, noise, 0.0, 0.0, exponent=s)
-
-    @property
-    def moments(self) -> Channel:
-        """The channel; e^(−s) is not rational, so it is in floats."""
-        return self.channel
+        return NoiseChannel(
+            1.0, 0.0, 1.0 + noise, noise, 0.0, 0.0, largest=LARGEST, smallest=-LARGEST, exponent=s
+        )
 
     @cached_property
     def privacy(self) -> Privacy:
@@ -125,7 +130,7 @@ class SHE(OneShot):
         """k integers of 32 bits."""
         return np.dtype(("<i4", (self.k,)))
 
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         from ..kernels import noise
 
         noise.randomize(
@@ -135,10 +140,6 @@ class SHE(OneShot):
     def _most(self, values: int) -> int:
         return values * LARGEST
 
-    @property
-    def _fewest(self) -> int:
-        return -LARGEST
-
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return np.asarray((reports < -LARGEST).any(axis=1))
 
@@ -146,21 +147,13 @@ class SHE(OneShot):
         """Return the entries themselves, shape (n, k)."""
         return reports
 
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
-        super()._check_counts(counts, n, users)
-        if int(np.abs(counts).max()) > LARGEST * int(n):
-            raise ValueError(
-                f"counts has an entry of size {np.abs(counts).max()}, which n={n} reports cannot"
-                " add up to"
-            )
-
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return reports >= 1  # P(y − 1)/P(y) is e^s there and e^(−s) elsewhere
 
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
+    def _simulate(self, counts: Counts, rng: Rng, nobody: int = 0) -> tuple[Counts, Counts]:
         generator, n, stop = as_generator(rng), int(counts.sum()), -expm1(-self.weight / UNIT)
         up, down = generator.negative_binomial(n, stop, size=(2, self.k))
-        return np.asarray(counts + up - down)
+        return np.asarray(counts + up - down), np.full(self.k, n)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Refuse: noise has no bounds, so the reports cannot be listed.
@@ -168,6 +161,9 @@ class SHE(OneShot):
         Privacy is checked on the exponents.
         """
         raise ValueError(f"law of {self!r} cannot be listed: entries are unbounded")
+
+    def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
+        raise ValueError(f"likelihood of {self!r} is not a fraction: use log_law")
 
     def log_law(self, x: int) -> Fraction:
         """Return the exponent of the probability that the noise is x, up to a constant.

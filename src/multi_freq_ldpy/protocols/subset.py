@@ -2,23 +2,22 @@
 
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from math import comb, floor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact, validate
-from ..core.channel import Channel
+from ..core import exact
 from ..core.fakes import Fake
 from ..core.randomness import Source
+from ..mechanism import Counts
 from ..protocol import OneShot
-from .packed import PackedBits, count_ones
+from .formats import Sets
 
 
 def kernel_arguments(
-    values: NDArray[np.int64], source: Source, k: int, omega: int, own: int, law: tuple[Any, ...]
+    values: Counts, source: Source, k: int, omega: int, own: int, law: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Return what the kernels draw sets of ω out of k from.
 
@@ -35,7 +34,7 @@ def kernel_arguments(
     )
 
 
-class SS(PackedBits, OneShot):
+class SS(OneShot):
     """Subset selection: a report is a set of ω of the k values, likelier if it holds the user's
     own.
 
@@ -75,24 +74,16 @@ class SS(PackedBits, OneShot):
             raise exact.too_small(self.epsilon, self.k)
         return own
 
-    @cached_property
-    def moments(self) -> Channel:
-        """The channel in exact fractions."""
-        k, w, p = self.k, self.omega, Fraction(self.weight, exact.WORD)
-        q = (p * (w - 1) + (1 - p) * w) / (k - 1)
-        pairs = (
-            (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / ((k - 1) * (k - 2))
-            if k > 2
-            else Fraction(0)
-        )
-        return Channel(p, q, own_other=p * (w - 1) / (k - 1), others=pairs)
-
     @property
-    def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
-        return Fraction(
-            self.weight * (self.k - self.omega), (exact.WORD - self.weight) * self.omega
-        )
+    def chances(self) -> tuple[Fraction, Fraction]:
+        """The probabilities that the set holds the own value, and another."""
+        p = Fraction(self.weight, exact.WORD)
+        return p, (self.omega - p) / (self.k - 1)
+
+    @cached_property
+    def format(self) -> Sets:
+        """A set of ω values, as k bits."""
+        return Sets(self.k, self.omega)
 
     @cached_property
     def _sets(self) -> tuple[Any, ...]:
@@ -100,15 +91,15 @@ class SS(PackedBits, OneShot):
 
         return subsets.constants(self.k, self.omega)
 
-    def _arguments(self, values: NDArray[np.int64], source: Source) -> tuple[Any, ...]:
+    def _arguments(self, values: Counts, source: Source) -> tuple[Any, ...]:
         return kernel_arguments(values, source, self.k, self.omega, self.weight, self._sets)
 
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         from ..kernels import subsets
 
         subsets.randomize(*self._arguments(values, source), out)
 
-    def _draw_and_count(self, values: NDArray[np.int64], source: Source) -> NDArray[np.int64]:
+    def _draw_and_gather(self, values: Counts, source: Source) -> tuple[Counts, Counts]:
         from ..kernels import subsets
 
         counts = np.zeros(8 * self.report_bytes, np.int64)
@@ -116,41 +107,9 @@ class SS(PackedBits, OneShot):
             min(subsets.DRAWN_TOGETHER, 16 + 2**22 // self.report_bytes), self.report_dtype
         )
         subsets.draw_and_count(*self._arguments(values, source), rows, counts)
-        return counts[: self.k]
-
-    def _most(self, values: int) -> int:
-        return min(values, self.omega)
-
-    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        return np.asarray(super()._refused(reports) | (count_ones(reports) != self.omega))
-
-    def _check_counts(self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int) -> None:
-        super()._check_counts(counts, n, users)
-        if validate.sum_exactly(counts) != self.omega * int(n):
-            raise ValueError(
-                f"counts must add up to omega·n = {self.omega * int(n)}, not to"
-                f" {validate.sum_exactly(counts)}"
-            )
+        return counts[: self.k], np.full(self.k, len(values))
 
     def _fake(self, kind: str) -> Fake:
-        low = (1 - Fraction(self.weight, exact.WORD)) * self.k / (self.k - self.omega)
-        return Fake.of_uniform_value(self, low, low)
-
-    def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact
-        probability.
-        """
-        # Otherwise the number of sets alone takes long to work out
-        few = min(self.omega, self.k - self.omega) <= 32
-        value = self._check_law(value, comb(self.k, self.omega) if few else 2**64)
-        p = Fraction(self.weight, exact.WORD)
-        inside, outside = (
-            p / comb(self.k - 1, self.omega - 1),
-            (1 - p) / comb(self.k - 1, self.omega),
-        )
-        return {
-            sum(1 << v for v in chosen).to_bytes(self.report_bytes, "little"): (
-                inside if value in chosen else outside
-            )
-            for chosen in combinations(range(self.k), self.omega)
-        }
+        low = (1 - self.chances[0]) * self.k / (self.k - self.omega)
+        sets = comb(self.k, self.omega)
+        return Fake.of_uniform_value(self, low, low, lambda report: Fraction(1, sets))

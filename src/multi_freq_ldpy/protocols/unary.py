@@ -9,57 +9,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import exact
-from ..core.channel import Channel
 from ..core.fakes import Fake
-from ..core.randomness import Rng, Source, as_generator
+from ..core.randomness import Source
+from ..mechanism import Counts
 from ..protocol import OneShot
-from .packed import PackedBits
+from .formats import Bits
 
 
-class Unary(PackedBits):
-    """Base of the protocols whose bits are independent.
+class UnaryEncoding(OneShot):
+    """Base of the unary encodings of one round.
 
     The own bit is 1 with probability p, every other with probability q.
     """
 
-    @property
-    def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
-        p, q = self.moments.p, self.moments.q
-        return Fraction(p * (1 - q) / (q * (1 - p)))
-
-    def _most(self, values: int) -> int:
-        return values
-
-    def _simulate(self, counts: NDArray[np.int64], rng: Rng, nobody: int = 0) -> NDArray[np.int64]:
-        generator, p, q = as_generator(rng), float(self.channel.p), float(self.channel.q)
-        return np.asarray(
-            generator.binomial(counts, p) + generator.binomial(nobody + counts.sum() - counts, q)
-        )
-
-    def _law(self, value: int, own: Fraction) -> dict[bytes, Fraction]:
-        """Return the law of a row whose bit at ``value`` is 1 with probability ``own``, the others
-        with q.
-        """
-        q, k = Fraction(self.moments.q), self.k
-        others = [q**ones * (1 - q) ** (k - 1 - ones) for ones in range(k)]
-        zero, one = [[chance * other for other in others] for chance in (1 - own, own)]
-        law = {}
-        for number in range(2**k):
-            ones, bit = number.bit_count(), number >> value & 1
-            law[number.to_bytes(self.report_bytes, "little")] = one[ones - 1] if bit else zero[ones]
-        return law
-
-    def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact
-        probability.
-        """
-        value = self._check_law(value, 2 ** min(self.k, 64))
-        return self._law(value, Fraction(self.moments.p))
-
-
-class UnaryEncoding(Unary, OneShot):
-    """Base of the unary encodings of one round."""
+    @cached_property
+    def format(self) -> Bits:
+        """k bits."""
+        return Bits(self.k)
 
     @abstractmethod
     def _probabilities(self) -> tuple[Fraction, Fraction]:
@@ -71,18 +37,12 @@ class UnaryEncoding(Unary, OneShot):
         return exact.bit_weights(*self._probabilities(), self.epsilon, self.k)
 
     @cached_property
-    def moments(self) -> Channel:
-        """The channel in exact fractions."""
-        p, q = (Fraction(w, exact.WORD) for w in self.weights)
-        return Channel(p, q, own_other=p * q, others=q * q)
-
-    @cached_property
     def _table(self) -> tuple[Any, ...]:
         from ..kernels import bits
 
         return bits.table(self.weights[1])
 
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         from ..kernels import bits
 
         users = source.users(len(values), 2 * self.report_bytes + 2)
@@ -97,13 +57,20 @@ class UnaryEncoding(Unary, OneShot):
         )
 
     def _fake(self, kind: str) -> Fake:
-        p, q = (Fraction(w, exact.WORD) for w in self.weights)
-        if kind == "zero":  # the randomized zero vector
-            return Fake(q, q * q, ((1 - p) / (1 - q),) * 2, lambda: self._law(0, q))
+        p, q = self.chances
+
+        def chance(report: bytes, real: bool = False) -> Fraction:
+            """Return the probability of the randomized zero vector, or of a random value's."""
+            m = int.from_bytes(report, "little").bit_count()
+            likelier = (m * p / q + (self.k - m) * (1 - p) / (1 - q)) / self.k if real else 1
+            return q**m * (1 - q) ** (self.k - m) * likelier
+
+        if kind == "zero":
+            return Fake(q, q * q, ((1 - p) / (1 - q),) * 2, chance=chance, of=self)
         # With m ones, a report about a random value is (m·ratio + k − m)/k times as likely as about
         # a value whose bit is 0
         lows = (self.k / (m * self.ratio + self.k - m) for m in (self.k - 1, 1))
-        return Fake.of_uniform_value(self, *lows)
+        return Fake.of_uniform_value(self, *lows, lambda report: chance(report, real=True))
 
 
 class SUE(UnaryEncoding):

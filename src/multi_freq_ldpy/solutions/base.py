@@ -4,13 +4,13 @@ Factories are resolved, tables checked, attributes drawn and counted each by its
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise, product
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import exact, validate
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator, as_stream
-from ..core.tally import Tally
+from ..core.tally import Part, Seen, Tally
 from ..estimation.several import Estimates
-from ..mechanism import LARGEST_LAW, Mechanism, as_readonly
+from ..mechanism import LARGEST_LAW, Counts, Mechanism, as_readonly
 from ..protocol import BUDGETS, Protocol
 from .factories import Factory, resolve_factories
 from .rows import EVERYBODY, as_bytes
 
-Counts: TypeAlias = NDArray[np.int64]
-
 LARGEST_REPORT = 2**31 - 1  # beyond it, the length of a NumPy dtype wraps around
+DEEPEST = 8
+"""Solutions within solutions, at most."""
 # Users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
 CHUNK = 2**29
 
@@ -36,15 +36,21 @@ CHUNK = 2**29
 class Solution(Mechanism):
     """Base of the solutions.
 
-    A protocol for each attribute, and how a record's budget and report are made of theirs.
+    A mechanism for each part of a record, and how a record's budget and report are made of theirs.
 
     ``Solution(factory, ks, budgets…, options…)`` calls the factory (a protocol class, ``best``, any
     callable) as ``factory(k, budgets…, options…)`` for each domain size; a list of factories gives
     each attribute its own, and an option that is a list of length d is one value an attribute. What
     the factories return is all that is kept: the solution *is* its protocols.
+
+    ``Solution.of([…])`` takes protocols and solutions: a solution reports on several attributes as
+    one part. Attributes are those of the parts, in order, and so are estimates and tallies.
     """
 
-    protocols: tuple[Protocol, ...]
+    takes_solutions: ClassVar[bool] = True
+    """Whether a part may be a solution itself."""
+
+    protocols: tuple[Mechanism, ...]
 
     def __init__(
         self,
@@ -56,14 +62,60 @@ class Solution(Mechanism):
         sizes = validate.domain_sizes("ks", ks)
         whole = self._budgets(budgets, options)
         each = {name: self._budget(epsilon, len(sizes)) for name, epsilon in whole.items()}
-        self._set(resolve_factories(factory, sizes, each, not budgets, options))
+        self._fill(resolve_factories(factory, sizes, each, not budgets, options))
 
     @classmethod
-    def of(cls, protocols: Sequence[Protocol], *options: Any, **named: Any) -> Any:
-        """Return the solution over given protocols, whatever their budgets."""
+    def of(cls, protocols: Sequence[Mechanism], *options: Any, **named: Any) -> Self:
+        """Return the solution over given protocols and solutions, whatever their budgets.
+
+        >>> from multi_freq_ldpy import GRR, SMP, SPL
+        >>> pair = SPL(GRR, [3, 2], epsilon=1.0)
+        >>> SMP.of([pair, GRR(4, epsilon=1.0)]).ks
+        (3, 2, 4)
+        """
         solution = object.__new__(cls)
-        solution._set(protocols, *options, **named)
+        solution._fill(protocols, *options, **named)
         return solution
+
+    def _fill(self, *given: Any, **named: Any) -> None:
+        """Set the fields, given in order or by name, and check them."""
+        names = [each.name for each in fields(self)]
+        known = {each.name: each.default for each in fields(self) if each.default is not MISSING}
+        if len(given) > len(names) or (unknown := set(named) - set(names[len(given) :])):
+            wrong = ", ".join(sorted(unknown)) if len(given) <= len(names) else given[len(names) :]
+            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}; got {wrong}")
+        known |= dict(zip(names, given, strict=False)) | named
+        for name, each in known.items():
+            object.__setattr__(self, name, each)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse fields that are wrong, and what cannot be realised."""
+        parts: object = self.protocols
+        if (
+            not isinstance(parts, list | tuple)
+            or not parts
+            or not all(isinstance(each, Mechanism) for each in parts)
+        ):
+            raise TypeError(
+                "protocols must be a list of protocols, one an attribute, not"
+                f" {validate.quote(parts)}"
+            )
+        object.__setattr__(self, "protocols", tuple(parts))
+        for each in self.protocols:
+            if not self.takes_solutions and not isinstance(each, Protocol):
+                raise TypeError(
+                    f"{type(self).__name__} takes protocols only, one an attribute: what it costs"
+                    f" over a solution is not known: {validate.quote(each)}"
+                )
+        validate.record_size("protocols", sum(len(each.leaves) for each in self.protocols))
+        if depth_of(self) > DEEPEST:
+            raise ValueError(f"protocols must be nested at most {DEEPEST} deep")
+        if (size := max(stop for _, stop in self._slots)) > LARGEST_REPORT:
+            raise ValueError(
+                f"protocols must make a report of at most {LARGEST_REPORT} bytes, not {size}"
+            )
+        _ = self.privacy
 
     # What a subclass declares
 
@@ -74,48 +126,42 @@ class Solution(Mechanism):
     @property
     @abstractmethod
     def _slots(self) -> tuple[tuple[int, int], ...]:
-        """Where each attribute's report is, in the bytes of a record's report."""
+        """Where each part's report is, in the bytes of a record's report."""
 
     @abstractmethod
     def _law(self, record: list[int]) -> dict[bytes, Fraction]: ...
 
     @abstractmethod
     def _simulate(
-        self, held: list[Counts], n: int, rng: Rng
-    ) -> tuple[list[Counts], int | Counts]: ...
+        self, held: Sequence[Counts], n: int, rng: Rng
+    ) -> Iterable[tuple[Counts, Counts]]:
+        """Draw, for each part, its counts and how many reports speak of each value."""
 
     # The verbs
 
     @property
     def d(self) -> int:
         """The number of attributes."""
-        return len(self.protocols)
+        return len(self.ks)
 
     @cached_property
     def ks(self) -> tuple[int, ...]:
-        """The domain sizes."""
-        return tuple(protocol.k for protocol in self.protocols)
+        """The domain sizes of the attributes."""
+        return tuple(leaf.k for leaf in self.leaves)
 
     @cached_property
-    def parts(self) -> tuple[tuple[Any, slice], ...]:
+    def leaves(self) -> tuple[Protocol, ...]:
+        """The protocol of each attribute, in order."""
+        return tuple(leaf for each in self.protocols for leaf in each.leaves)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
         """For each attribute, as what the aggregator sees it, and where its counts are."""
-        edges = pairwise(accumulate((each.cells for each in self.protocols), initial=0))
         return tuple(
-            (self._seen_by_aggregator(j), slice(low, high)) for j, (low, high) in enumerate(edges)
+            Part(seen, slice(entries.start + own.start, entries.stop + own.start))
+            for j, own in enumerate(self._own_entries)
+            for seen, entries in self._seen_by_aggregator(j)
         )
-
-    def randomize(self, table: ArrayLike, rng: Rng = None) -> Any:
-        """Return a report for each record: ``table`` has a row a user and a column an attribute.
-
-        A single row gives one report.
-
-        ``rng=None`` uses the operating system's randomness, as real collection must. An int,
-        ``SeedSequence`` or ``Generator`` makes the reports reproducible; the same int gives the
-        same noise at every call, so for several batches pass a ``Stream``.
-        """
-        records, single = self._inputs("table", table)
-        reports = self._reports(records, rng)
-        return reports[0] if single else reports
 
     def estimate(self, reports: Any) -> Estimates:
         """Return the unbiased frequencies of each attribute with their errors, from a tally or from
@@ -131,15 +177,13 @@ class Solution(Mechanism):
         Each attribute's tally has its exact law. Attributes are drawn independently of each other
         given the truth: how the errors of two attributes go together is not reproduced.
         """
-        return self._simulate_tally(self._histograms(data), rng)
+        held = self._histograms(data)
+        stream, n = rng if isinstance(rng, np.random.Generator) else as_stream(rng), held[0].sum()
+        return Tally(self, *self._simulate_part(held, int(n), stream), int(n))
 
-    def _simulate_tally(self, held: list[Counts], rng: Rng) -> Tally:
-        """Draw a tally given how many users hold each value of each attribute."""
-        n = int(held[0].sum())
-        counts, answers = self._simulate(
-            held, n, rng if isinstance(rng, np.random.Generator) else as_stream(rng)
-        )
-        return Tally(self, np.concatenate(counts), answers, n)
+    def _simulate_part(self, held: Sequence[Counts], n: int, rng: Rng) -> tuple[Counts, Counts]:
+        counts, answers = zip(*self._simulate(held, n, rng), strict=True)
+        return np.concatenate(counts), np.concatenate(answers)
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> NDArray[np.float64]:
         """Return, for each attribute, the variance of an estimated frequency whose true value among
@@ -148,9 +192,14 @@ class Solution(Mechanism):
         The first axis is the attributes; n and f may be arrays.
         """
         users, share = validate.users_and_share(n, f)
-        return np.array([self._variance(j, users, share) for j in range(self.d)])
+        return np.array(
+            [
+                seen.channel.sampled_variance(answering, users, share)
+                for (seen, _), answering in zip(self.parts, self.answering, strict=True)
+            ]
+        )
 
-    def law(self, record: Any) -> dict[bytes, Fraction]:
+    def law(self, record: ArrayLike) -> dict[bytes, Fraction]:
         """Return every possible report of a user with this record, as on the wire, with its exact
         probability.
         """
@@ -164,27 +213,11 @@ class Solution(Mechanism):
 
     # What the verbs share
 
-    def _inputs(self, name: str, given: object) -> tuple[NDArray[np.int64], bool]:
-        return validate.table(name, given, self.ks)
+    def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
+        return self._law(value.tolist()).get(reports.tobytes(), Fraction(0))
 
-    def _set(self, protocols: Sequence[Protocol]) -> None:
-        """Set the fields, checked; what cannot be realised is refused here."""
-        if (
-            not isinstance(protocols, list | tuple)
-            or not protocols
-            or not all(isinstance(each, Protocol) for each in protocols)
-        ):
-            raise TypeError(
-                "protocols must be a list of protocols, one an attribute, not"
-                f" {validate.quote(protocols)}"
-            )
-        validate.record_size("protocols", len(protocols))
-        object.__setattr__(self, "protocols", tuple(protocols))
-        if (size := max(stop for _, stop in self._slots)) > LARGEST_REPORT:
-            raise ValueError(
-                f"protocols must make a report of at most {LARGEST_REPORT} bytes, not {size}"
-            )
-        _ = self.privacy
+    def _inputs(self, given: object, name: str = "table") -> tuple[Counts, bool]:
+        return validate.table(name or "table", given, self.ks)
 
     @staticmethod
     def _budgets(given: tuple[float, ...], options: dict[str, Any]) -> dict[str, float]:
@@ -210,27 +243,52 @@ class Solution(Mechanism):
             name: validate.budget(name, each) for name, each in zip(names, budgets, strict=True)
         }
 
-    def _seen_by_aggregator(self, j: int) -> Any:
-        """Return what the reports about attribute j follow."""
-        return self.protocols[j]
+    @cached_property
+    def _own_columns(self) -> tuple[slice, ...]:
+        """Which attributes each part has."""
+        return _slices(len(each.leaves) for each in self.protocols)
 
-    def _variance(self, j: int, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
-        return self.parts[j][0].channel.sampled_variance(self.answering[j], n, f)
+    @cached_property
+    def _own_entries(self) -> tuple[slice, ...]:
+        """Where each part's counts are."""
+        return _slices(each._entries for each in self.protocols)
+
+    @cached_property
+    def _own_space(self) -> tuple[slice, ...]:
+        """Where what each part gathers is."""
+        return _slices(each._space for each in self.protocols)
+
+    @property
+    def _space(self) -> int:
+        return self._own_space[-1].stop
+
+    def _settle(self, gathered: Counts, n: Counts) -> Counts:
+        where = zip(self.protocols, self._own_space, self._own_entries, strict=True)
+        return np.concatenate([each._settle(gathered[a], n[b]) for each, a, b in where])
+
+    def _of_part(self, values: Any, j: int) -> Any:
+        """Return part j's columns of records, or of one record: a protocol's is one vector."""
+        columns = self._own_columns[j]
+        return values[..., columns.start if isinstance(self.protocols[j], Protocol) else columns]
+
+    def _seen_by_aggregator(self, j: int) -> tuple[tuple[Seen, slice], ...]:
+        """Return what the reports about the attributes of part j follow."""
+        return self.protocols[j].parts
 
     @property
     def answering(self) -> tuple[Fraction, ...]:
         """For each attribute, the probability that a report speaks of a given value of it."""
-        return tuple(each.answering[0] for each in self.protocols)
+        return tuple(share for each in self.protocols for share in each.answering)
 
     @cached_property
     def permanent(self) -> "Solution | None":
         """The solution over what lasts of each attribute, one report of which holds all that is
         ever told.
         """
-        lasting: list[Any] = [each.permanent for each in self.protocols]
-        if None in lasting:
+        lasting = [each.permanent for each in self.protocols if each.permanent is not None]
+        if len(lasting) < len(self.protocols):
             return None
-        return self if lasting == list(self.protocols) else type(self).of(lasting)
+        return self if tuple(lasting) == self.protocols else type(self).of(lasting)
 
     def _privacy(
         self, loss: Fraction | float, attribute: Fraction | float | None = None
@@ -243,12 +301,8 @@ class Solution(Mechanism):
             loss, attribute, one if self.permanent is self else self.permanent.privacy
         )
 
-    def _column(
-        self, rows: NDArray[np.uint8], j: int, users: NDArray[np.int64] = EVERYBODY
-    ) -> NDArray[Any]:
-        """Return attribute j's reports from the bytes of the reports of the users listed, or of
-        all.
-        """
+    def _column(self, rows: NDArray[np.uint8], j: int, users: Counts = EVERYBODY) -> NDArray[Any]:
+        """Return part j's reports from the bytes of the reports of the users listed, or of all."""
         from ..kernels import records
 
         start, stop = self._slots[j]
@@ -257,15 +311,9 @@ class Solution(Mechanism):
         return as_readonly(np.ndarray(len(fields), self.protocols[j].report_dtype, fields))
 
     def _put(
-        self,
-        reports: NDArray[Any],
-        rows: NDArray[np.uint8],
-        j: int,
-        users: NDArray[np.int64] = EVERYBODY,
+        self, reports: NDArray[Any], rows: NDArray[np.uint8], j: int, users: Counts = EVERYBODY
     ) -> None:
-        """Write attribute j's reports into the bytes of the reports of the users listed, or of
-        all.
-        """
+        """Write part j's reports into the bytes of the reports of the users listed, or of all."""
         from ..kernels import records
 
         start, stop = self._slots[j]
@@ -277,10 +325,10 @@ class Solution(Mechanism):
         source: Source,
         rows: NDArray[np.uint8],
         j: int,
-        users: NDArray[np.int64] = EVERYBODY,
+        users: Counts = EVERYBODY,
     ) -> None:
-        """Randomize values of attribute j, a few at a time, into the bytes of the reports of the
-        users listed, or of all.
+        """Randomize values of part j, a few at a time, into the bytes of the reports of the users
+        listed, or of all.
         """
         start, stop = self._slots[j]
         protocol, step = self.protocols[j], max(1, 2**24 // (stop - start))
@@ -332,61 +380,40 @@ class Solution(Mechanism):
         )
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
-        entries = self.parts[-1][1].stop
-        if counts.shape != (entries,):
+        if counts.shape != (self._entries,):
             raise ValueError(
-                f"counts must have shape ({entries},), one entry a value of each attribute, not"
-                f" {counts.shape}"
+                f"counts must have shape ({self._entries},), one entry a value of each attribute,"
+                f" not {counts.shape}"
             )
-        for j, (protocol, answered) in enumerate(
-            zip(self.protocols, self._split_answers(n, users), strict=True)
+        if (reporters := self._reporters(n)) != users:
+            raise ValueError(
+                f"n must say for each value how many of the {users} users speak of it, not of"
+                f" {reporters} users: {validate.quote(n)}"
+            )
+        for each, columns, own in zip(
+            self.protocols, self._own_columns, self._own_entries, strict=True
         ):
             try:
-                protocol._check_counts(counts[self.parts[j][1]], answered, users)
+                each._check_counts(counts[own], n[own], each._reporters(n[own]))
             except ValueError as error:
-                raise ValueError(f"attribute {j}: {error}") from None
+                where = f"attribute {columns.start}"
+                if columns.stop - columns.start > 1:
+                    where = f"attributes {columns.start} to {columns.stop - 1}"
+                raise ValueError(f"{where}: {error}") from None
 
-    def _split_answers(self, n: Counts, users: int) -> list[Counts]:
-        """Return how many reports speak of each attribute.
+    def _part_reporters(self, n: Counts) -> list[int]:
+        """Return how many users reported on each part."""
+        pairs = zip(self.protocols, self._own_entries, strict=True)
+        return [each._reporters(n[own]) for each, own in pairs]
 
-        A number, or an entry a value where not all speak of all.
-        """
-        each = self._split_by_part(n)
-        if any(
-            protocol._reporters(one) != users
-            for protocol, one in zip(self.protocols, each, strict=True)
-        ):
-            raise ValueError(
-                f"n must be the number of users, {users}, because every report speaks of every"
-                f" attribute, not {validate.quote(n)}"
-            )
-        return each
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        return tuple(price for each in self.protocols for price in each._prices)
 
-    def _split_by_part(self, n: Counts) -> list[Counts]:
-        """Return n for each attribute, as its protocol has it."""
-        found = []
-        for protocol, (_, part) in zip(self.protocols, self.parts, strict=True):
-            one = n[part] if n.ndim else n
-            if one.ndim and protocol.answering[0] == 1:
-                if (one != one[0]).any():
-                    raise ValueError(
-                        "n must say the same for all values of an attribute that is reported as a"
-                        f" whole, not {validate.quote(n)}"
-                    )
-                one = one[0]
-            found.append(np.asarray(one))
-        return found
-
-    def _join_answers(self, answers: Sequence[Any]) -> Counts:
-        """Return how many reports speak of each value of each attribute, given that for each
-        attribute.
-        """
-        return np.concatenate(
-            [
-                np.broadcast_to(n, each.cells)
-                for n, each in zip(answers, self.protocols, strict=True)
-            ]
-        ).astype(np.int64)
+    @cached_property
+    def _accounts(self) -> tuple[int, ...]:
+        """The first account of each part."""
+        return tuple(accumulate((len(each._prices) for each in self.protocols), initial=0))
 
     def _fields(self) -> dict[str, Any]:
         own = {each.name: getattr(self, each.name) for each in fields(self)}
@@ -404,14 +431,32 @@ class Solution(Mechanism):
         return f"{type(self).__name__}.of({list(self.protocols)!r}{''.join(options)})"
 
 
-def losses_of(protocols: Sequence[Protocol]) -> tuple[list[Fraction], list[Fraction] | None]:
-    """Return the losses of protocols, and their ratios if all are fractions."""
-    ratios = [each.privacy.ratio for each in protocols]
-    losses = [
-        Fraction(p.privacy.report) if ratio is None else exact.ln(ratio)
-        for p, ratio in zip(protocols, ratios, strict=True)
+def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:
+    """Return consecutive slices of these sizes."""
+    return tuple(slice(low, high) for low, high in pairwise(accumulate(sizes, initial=0)))
+
+
+def depth_of(mechanism: Mechanism) -> int:
+    """Return how many solutions stand within each other."""
+    parts = mechanism.protocols if isinstance(mechanism, Solution) else ()
+    return 1 + max(map(depth_of, parts)) if parts else 0
+
+
+def losses_of(
+    protocols: Sequence[Mechanism], attribute: bool = False
+) -> tuple[list[Fraction], bool]:
+    """Return the losses of mechanisms for any two inputs, or for two that differ in one attribute:
+    ratios, and True, if all are fractions; otherwise logarithms.
+    """
+    privacies = [each.privacy for each in protocols]
+    both = [
+        (each.ratio_attribute, each.report_attribute) if attribute else (each.ratio, each.report)
+        for each in privacies
     ]
-    return losses, [ratio for ratio in ratios if ratio is not None] if None not in ratios else None
+    ratios = [ratio for ratio, _ in both if ratio is not None]
+    if len(ratios) == len(both):
+        return ratios, True
+    return [Fraction(loss) if ratio is None else exact.ln(ratio) for ratio, loss in both], False
 
 
 def combine_laws(laws: list[dict[bytes, Fraction]]) -> Any:
@@ -422,14 +467,17 @@ def combine_laws(laws: list[dict[bytes, Fraction]]) -> Any:
     return zip(product(*laws), product(*(law.values() for law in laws)), strict=True)
 
 
-def sample_histograms(held: list[Counts], shares: list[float], n: int, rng: Rng) -> list[Counts]:
-    """Draw, for each attribute, the histogram of the users who sample it."""
+def sample_histograms(
+    held: Sequence[Counts], columns: Sequence[slice], shares: list[float], n: int, rng: Rng
+) -> list[list[Counts]]:
+    """Draw, for each part, the histograms of the users who sample it."""
     generator = as_generator(rng)
     found = [np.zeros_like(counts) for counts in held]
     ends = [np.concatenate(([0], np.cumsum(counts))) for counts in held]
     for start in range(0, n, CHUNK):
         stop = min(n, start + CHUNK)
-        for j, chosen in enumerate(generator.multinomial(stop - start, shares)):
-            users = np.diff(np.clip(ends[j], start, stop))
-            found[j] += generator.multivariate_hypergeometric(users, chosen, method="marginals")
-    return found
+        for own, chosen in zip(columns, generator.multinomial(stop - start, shares), strict=True):
+            for j in range(own.start, own.stop):
+                users = np.diff(np.clip(ends[j], start, stop))
+                found[j] += generator.multivariate_hypergeometric(users, chosen, method="marginals")
+    return [found[own] for own in columns]

@@ -24,11 +24,14 @@ def group_users(which: NDArray[Any], groups: int) -> list[NDArray[np.int64]]:
 
 
 def take_users(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the values of the users listed; without the GIL, unlike indexing."""
+    """Return the values, or records, of the users listed; without the GIL, unlike indexing."""
     from ..kernels import records
 
-    out = np.empty(len(users), np.int64)
-    records.pick(as_readonly(values), as_readonly(users), out)
+    out = np.empty((len(users), *values.shape[1:]), np.int64)
+    if values.ndim == 1:
+        records.pick(as_readonly(values), as_readonly(users), out)
+    else:
+        np.take(values, users, axis=0, out=out)
     return out
 
 

@@ -12,22 +12,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import exact, validate
-from ..core.channel import Channel
+from ..core.channel import Affine
 from ..core.fakes import NOBODY, Fake
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator
-from ..protocol import OneShot, Protocol
-from .base import Counts, combine_laws, sample_histograms
+from ..core.tally import Part, Seen
+from ..mechanism import Counts
+from ..protocol import Protocol
+from .base import combine_laws, sample_histograms
 from .factories import Factory, resolve_factories
 from .side_by_side import SideBySide
 
 
-def _require_fake(protocol: Any, share: Fraction, fake: Fake) -> Channel:
+def _mix(protocol: Protocol, share: Fraction, fake: Fake) -> Affine:
     """Return the channel of a protocol that reports with probability ``share`` and sends a fake
     otherwise.
     """
-    channel: Channel = protocol.moments
-    return channel.mixed(share, fake.mean, fake.pair)
+    return protocol.moments.mixed(share, fake.mean, fake.pair)
 
 
 def _nearest(a: int, b: int) -> int:
@@ -43,31 +44,41 @@ class Attribute:
     solution: "RSFD"
     index: int
 
-    @cached_property
-    def moments(self) -> Channel:
-        """The channel in exact fractions."""
-        solution, j = self.solution, self.index
-        return _require_fake(solution.protocols[j], solution.shares[j], solution.fakes[j])
+    @property
+    def _protocol(self) -> Protocol:
+        return self.solution.leaves[self.index]
 
     @cached_property
-    def channel(self) -> Channel:
+    def moments(self) -> Affine:
+        """The channel in exact fractions."""
+        j = self.index
+        return _mix(self._protocol, self.solution.shares[j], self.solution.fakes[j])
+
+    @cached_property
+    def channel(self) -> Affine:
         """The channel."""
         return self.moments.rounded()
 
     answering = (Fraction(1),)
+    _answers_all = True
 
     @property
-    def lasting(self) -> Channel:
+    def lasting(self) -> Affine:
         """The channel of what a report contributes on average: every report is drawn anew."""
         return self.moments.averaged()
 
     @property
-    def parts(self) -> tuple[tuple[Any, slice], ...]:
+    def cells(self) -> int:
+        """The number of frequencies."""
+        return self._protocol.cells
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
         """The one attribute, and all its counts."""
-        return ((self, slice(0, self.solution.ks[self.index])),)
+        return (Part(self, slice(0, self.cells)),)
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
-        self.solution.protocols[self.index]._check_counts(counts, n, users)
+        self._protocol._check_counts(counts, n, users)
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -99,8 +110,10 @@ class RSFD(SideBySide):
     1.0
     """
 
-    fake: str
-    balance: bool
+    takes_solutions = False
+
+    fake: str = "zero"
+    balance: bool = False
 
     def __init__(
         self,
@@ -119,28 +132,25 @@ class RSFD(SideBySide):
         whole, more = self._budgets(budgets, options), validate.flag("amplify", amplify)
         share = Fraction(1, len(sizes))
 
-        def channel(protocol: Any) -> Channel:
-            return _require_fake(protocol, share, protocol._fake(kind)).rounded()
+        def channel(protocol: Protocol) -> Affine:
+            return _mix(protocol, share, protocol._fake(kind)).rounded()
 
         each = {
             name: exact.amplify(epsilon, len(sizes)) if more else epsilon
             for name, epsilon in whole.items()
         }
-        self._set(
-            resolve_factories(factory, sizes, each, not budgets, options, channel), kind, balance
-        )
+        resolved = resolve_factories(factory, sizes, each, not budgets, options, channel)
+        self._fill(resolved, kind, balance)
 
-    def _set(
-        self, protocols: Sequence[Protocol], fake: str = "zero", balance: bool = False
-    ) -> None:
-        object.__setattr__(self, "fake", validate.choice("fake", fake, ("zero", "random")))
-        object.__setattr__(self, "balance", validate.flag("balance", balance))
-        super()._set(protocols)
+    def _check(self) -> None:
+        validate.choice("fake", self.fake, ("zero", "random"))
+        object.__setattr__(self, "balance", validate.flag("balance", self.balance))
+        super()._check()
 
     @cached_property
     def fakes(self) -> tuple[Fake, ...]:
         """What a fake report is, for each attribute."""
-        return tuple(each._fake(self.fake) for each in self.protocols)
+        return tuple(each._fake(self.fake) for each in self.leaves)
 
     @cached_property
     def weights(self) -> tuple[int, ...] | None:
@@ -183,8 +193,7 @@ class RSFD(SideBySide):
         ``report`` is ε', the loss of the sampled attribute (see the class).
         """
         pieces = []
-        for each, share, fake in zip(self.protocols, self.shares, self.fakes, strict=True):
-            assert isinstance(each, OneShot)
+        for each, share, fake in zip(self.leaves, self.shares, self.fakes, strict=True):
             pieces.append((each.ratio, share * fake.lows[0], share * fake.lows[1]))
         # All attributes tell the records apart: a mean of their ratios, with the weights that make
         # it largest
@@ -217,10 +226,10 @@ class RSFD(SideBySide):
         )
         return Privacy.of(whole, 1 + max(Fraction(a, b) for a, b in excess if a / b == most))
 
-    def _seen_by_aggregator(self, j: int) -> Attribute:
-        return Attribute(self, j)
+    def _seen_by_aggregator(self, j: int) -> tuple[tuple[Seen, slice], ...]:
+        return Attribute(self, j).parts
 
-    def _sample_attributes(self, source: Source, n: int) -> NDArray[np.int64]:
+    def _sample_attributes(self, source: Source, n: int) -> Counts:
         """Return which attribute each of n users samples."""
         choice = source.part(b"attribute")
         if self.weights is None:
@@ -229,7 +238,7 @@ class RSFD(SideBySide):
         last = np.cumsum(np.array(self.weights, np.uint64)) - np.uint64(1)
         return np.searchsorted(last, choice.words(n, 1)[:, 0])
 
-    def _columns(self, records: NDArray[np.int64], source: Source) -> Iterable[NDArray[np.int64]]:
+    def _columns(self, records: Counts, source: Source) -> Iterable[Counts]:
         sampled, columns = self._sample_attributes(source, len(records)), []
         for j, (fake, k) in enumerate(zip(self.fakes, self.ks, strict=True)):
             pretended = (
@@ -239,7 +248,7 @@ class RSFD(SideBySide):
         return columns
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
-        real = [each.law(value) for each, value in zip(self.protocols, record, strict=True)]
+        real = [each.law(value) for each, value in zip(self.leaves, record, strict=True)]
         combine_laws(real)  # refuses what is too large to list
         fakes = [fake.law() for fake in self.fakes]
         odds = [
@@ -252,11 +261,26 @@ class RSFD(SideBySide):
             for (y, chances), more in zip(combine_laws(fakes), likelier, strict=True)
         }
 
-    def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]:
-        real, counts = sample_histograms(held, [float(share) for share in self.shares], n, rng), []
-        for each, fake, part in zip(self.protocols, self.fakes, real, strict=True):
+    def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
+        own = self._fields_of(reports)
+        fakes = [fake.chance(field.tobytes()) for fake, field in zip(self.fakes, own, strict=True)]
+        odds = (
+            share * each._likelihood(field, v) / fake
+            for each, share, field, fake, v in zip(
+                self.leaves, self.shares, own, fakes, value, strict=True
+            )
+        )
+        return prod(fakes, start=Fraction(1)) * sum(odds, Fraction(0))
+
+    def _simulate(
+        self, held: Sequence[Counts], n: int, rng: Rng
+    ) -> Iterable[tuple[Counts, Counts]]:
+        shares = [float(share) for share in self.shares]
+        real = sample_histograms(held, self._own_columns, shares, n, rng)
+        for each, fake, (part,) in zip(self.leaves, self.fakes, real, strict=True):
             faked = n - int(part.sum())
             if fake.uniform:
                 part = part + as_generator(rng).multinomial(faked, np.full(each.k, 1 / each.k))
-            counts.append(each._simulate_tally(part, rng, 0 if fake.uniform else faked)[0])
-        return counts, n
+            zeros = np.zeros(each.cells, np.int64)
+            nobody = 0 if fake.uniform else faked
+            yield each._simulate(part, rng, nobody) if n else (zeros, zeros)

@@ -1,6 +1,6 @@
 """Splitting the budget."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import prod
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..core import exact
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, Stream
-from .base import Counts, combine_laws, losses_of
+from ..mechanism import Charge, Counts
+from .base import combine_laws, losses_of
 from .rows import as_bytes
 from .side_by_side import SideBySide
 
@@ -32,59 +33,57 @@ class SPL(SideBySide):
     6
     """
 
+    independent = True
+
     def _budget(self, epsilon: float, d: int) -> float:
         return exact.below(Fraction(epsilon) / d)
 
     @cached_property
     def privacy(self) -> Privacy:
-        """The losses of the attributes add up."""
-        loss, attribute = losses_of(self.protocols)
-        if attribute is None:
-            return self._privacy(float(sum(loss)), float(max(loss)))
-        return self._privacy(prod(attribute), max(attribute))
+        """The losses of the parts add up."""
+        whole, exactly = losses_of(self.protocols)
+        one, _ = losses_of(self.protocols, attribute=True)
+        if exactly:
+            return self._privacy(prod(whole), max(one))
+        return self._privacy(float(sum(whole)), float(max(one)))
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
-        laws = [each.law(value) for each, value in zip(self.protocols, record, strict=True)]
+        values = np.array(record)
+        laws = [each.law(self._of_part(values, j)) for j, each in enumerate(self.protocols)]
         return {b"".join(report): prod(chances) for report, chances in combine_laws(laws)}
 
-    def _simulate(self, held: list[Counts], n: int, rng: Rng) -> tuple[list[Counts], int | Counts]:
-        counts, answers = zip(
-            *(
-                each._simulate_tally(part, rng)
-                for each, part in zip(self.protocols, held, strict=True)
-            ),
-            strict=True,
-        )
-        return list(counts), (
-            n if all(share == 1 for share in self.answering) else self._join_answers(answers)
+    def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
+        pairs = enumerate(zip(self.protocols, self._fields_of(reports), strict=True))
+        return prod(
+            (each._likelihood(own, self._of_part(value, j)) for j, (each, own) in pairs),
+            start=Fraction(1),
         )
 
-    def _report_again(
-        self,
-        values: NDArray[np.int64],
-        users: NDArray[np.int64],
-        memory: Source,
-        fresh: Sequence[Stream],
-        out: NDArray[Any],
-    ) -> None:
-        for j, each in enumerate(self.protocols):
-            reports = np.empty(len(values), each.report_dtype)
-            each._report_again(
-                np.ascontiguousarray(values[:, j]),
-                users,
-                memory.part(b"%d" % j),
-                fresh[j : j + 1],
-                reports,
+    def _simulate(
+        self, held: Sequence[Counts], n: int, rng: Rng
+    ) -> Iterable[tuple[Counts, Counts]]:
+        pairs = zip(self.protocols, self._own_columns, strict=True)
+        return [each._simulate_part(held[own], n, rng) for each, own in pairs]
+
+    def _recall(self, values: Counts, users: Counts, memory: Source) -> list[Any]:
+        return [
+            each._recall(
+                np.ascontiguousarray(self._of_part(values, j)), users, memory.part(b"%d" % j)
             )
-            self._put(reports, as_bytes(out, self.report_bytes), j)
+            for j, each in enumerate(self.protocols)
+        ]
 
-    def _charges(self, values: NDArray[np.int64], memory: Source) -> list[tuple[int, int | None]]:
-        each = (
-            protocol._charges(values[:, j], memory.part(b"%d" % j))
-            for j, protocol in enumerate(self.protocols)
-        )
-        return [(j, charge) for j, ((_, charge),) in enumerate(each)]
+    def _charges(self, recalled: list[Any]) -> list[Charge]:
+        parts = zip(self._accounts, self.protocols, recalled, strict=False)
+        return [
+            (first + account, charge)
+            for first, each, own in parts
+            for account, charge in each._charges(own)
+        ]
 
-    @property
-    def _prices(self) -> tuple[float, ...]:
-        return tuple(each._prices[0] for each in self.protocols)
+    def _report(self, recalled: list[Any], fresh: Sequence[Stream], out: NDArray[Any]) -> None:
+        rows = as_bytes(out, self.report_bytes)
+        for j, (each, own) in enumerate(zip(self.protocols, recalled, strict=True)):
+            reports = np.empty(len(out), each.report_dtype)
+            each._report(own, fresh[self._own_columns[j]], reports)
+            self._put(reports, rows, j)

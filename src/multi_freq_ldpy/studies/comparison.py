@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..core import validate
 from ..core.randomness import Rng, as_stream
+from ..core.tally import Tally
 from ..estimation import postprocess
 from ..estimation.several import Estimates
 from ..files.progress import Progress
@@ -232,15 +233,10 @@ def compare_histograms(
     )
     with Progress("compare", len(mechanisms) * times) as progress:
         for name, budget, mechanism in mechanisms:
-            parts = mechanism.protocols if isinstance(mechanism, Solution) else (mechanism,)
-            true = [_true_cells(each, own) for each, own in zip(parts, truth, strict=True)]
+            true = [_true_cells(*each) for each in zip(mechanism.leaves, truth, strict=True)]
             errors = np.empty(times)
             for i in range(times):
-                tally = (
-                    mechanism._simulate_tally(held, stream)
-                    if isinstance(mechanism, Solution)
-                    else mechanism.simulate(held[0], stream)
-                )
+                tally = Tally(mechanism, *mechanism._simulate_part(held, n, stream), n)
                 estimate = mechanism.estimate(tally)
                 found = estimate.postprocess(estimator)
                 own = found if isinstance(found, Estimates) else [found]
