@@ -27,7 +27,7 @@ from multi_freq_ldpy import (
     SPL,
     SS,
     SUE,
-    Channel,
+    Affine,
     DBitFlipPM,
     Privacy,
     Stream,
@@ -105,9 +105,9 @@ class NeverClearsAndSaysSo(NeverClears):
     """The own bit is always 1, and the law says so. >>>"""
 
     @cached_property
-    def moments(self) -> Channel:
+    def moments(self) -> Affine:
         q = Fraction(self.weights[1], WORD)
-        return Channel(Fraction(1), q, own_other=q, others=q * q)
+        return Affine(Fraction(1), q, own_other=q, others=q * q)
 
     @property
     def ratio(self) -> Fraction:
@@ -209,9 +209,9 @@ class IdealHash(OLH):
     """Assumes that two values collide with probability 1/g. >>>"""
 
     @cached_property
-    def moments(self) -> Channel:
+    def moments(self) -> Affine:
         own, other = (Fraction(w, WORD) for w in self.weights)
-        return Channel(own, other + (own - other) / self.g)
+        return Affine(own, other + (own - other) / self.g)
 
 
 @dataclass(frozen=True)
@@ -527,9 +527,9 @@ class GroupsForgotten(LOSUE):
     """What lasts of two values is taken for independent of the user's own. >>>"""
 
     @property
-    def lasting(self) -> Channel:
+    def lasting(self) -> Affine:
         right = super().lasting
-        return Channel(right.p, right.q, right.p2, right.q2, right.q * right.q, right.others)
+        return Affine(right.p, right.q, right.p2, right.q2, right.q * right.q, right.others)
 
 
 @dataclass(frozen=True, init=False, repr=False)

@@ -22,7 +22,7 @@ from multi_freq_ldpy import (
     SS,
     SUE,
     THE,
-    Channel,
+    Affine,
     Stream,
     Tally,
     best,
@@ -309,7 +309,7 @@ def test_wrong_arguments_of_variance() -> None:
 def test_wrong_channels() -> None:
     for p, q in ((0.5, 0.5), (0.1, 0.9), (math.nan, 0.1)):
         with pytest.raises(ValueError, match="p must be greater than q"):
-            Channel(p, q)
+            Affine(p, q)
 
 
 def test_a_refused_call_changes_nothing() -> None:

@@ -7,7 +7,7 @@ from math import comb, exp, log
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, best
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Affine, best
 from multi_freq_ldpy.protocol import OneShot
 from multi_freq_ldpy.protocols.families import collision_probability, next_prime
 
@@ -203,7 +203,7 @@ def test_best_chooses_least_variance() -> None:
             candidates = [GRR(k, epsilon), OUE(k, epsilon)]
             assert best(k, epsilon) == min(candidates, key=lambda p: p.variance(1))
     assert isinstance(best(100, 1.0, of=(GRR, SS, OUE)), SS)
-    seen = best(4, 1.0, channel=lambda p: Channel(0.5, 0.49) if isinstance(p, GRR) else p.channel)
+    seen = best(4, 1.0, channel=lambda p: Affine(0.5, 0.49) if isinstance(p, GRR) else p.channel)
     assert isinstance(seen, OUE)
     with pytest.raises(ValueError, match="of"):
         best(3, 1.0, of=())

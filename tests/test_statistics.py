@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Channel, Estimate, Stream, Tally
+from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Affine, Estimate, Stream, Tally
 from multi_freq_ldpy.core.channel import binomial, convolve
 from multi_freq_ldpy.estimation import intervals, postprocess
 from multi_freq_ldpy.protocol import OneShot
@@ -219,7 +219,7 @@ def test_sampled_users_widen_the_error() -> None:
 
     The variance has f(1 − f)/n·(users − n)/(users − 1) more.
     """
-    channel = Channel(0.9, 0.1)
+    channel = Affine(0.9, 0.1)
     part = Estimate(np.array([0.5]), 100, channel, np.array([50]), users=500)
     whole = Estimate(np.array([0.5]), 100, channel, np.array([50]), users=100)
     assert part.std[0] ** 2 - whole.std[0] ** 2 == pytest.approx(0.25 / 100 * 400 / 499)
@@ -253,7 +253,7 @@ def test_group_refuses_what_is_no_group() -> None:
     with pytest.raises(ValueError, match="group"):
         estimate.norm().group([1])
     with pytest.raises(ValueError, match="group"):
-        Channel(0.5, 0.25).group(2)
+        Affine(0.5, 0.25).group(2)
 
 
 def test_nobody_and_one() -> None:

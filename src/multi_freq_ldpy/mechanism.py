@@ -247,6 +247,20 @@ class Mechanism(ABC):
     def estimate(self, reports: Any) -> Estimate | Estimates:
         """Return the unbiased frequencies with their errors, from a tally or from reports."""
 
+    @abstractmethod
+    def simulate(self, data: Any, rng: Rng = None) -> Tally:
+        """Draw a tally given how many users hold each value, without keeping a report."""
+
+    @abstractmethod
+    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> float | NDArray[np.float64]:
+        """Return the variance of an estimated frequency whose true value among the n users is f."""
+
+    @abstractmethod
+    def law(self, value: Any) -> dict[bytes, Fraction]:
+        """Return every possible report of a user with this input, as on the wire, with its exact
+        probability.
+        """
+
     def likelihood(self, report: Report | int | bytes, value: ArrayLike) -> Fraction:
         """Return the exact probability that a user with this value, or record, sends this report.
 
@@ -286,7 +300,7 @@ class Mechanism(ABC):
     @cached_property
     def _entries(self) -> int:
         """The number of counts."""
-        return self.parts[-1].entries.stop
+        return int(self.parts[-1].entries.stop)
 
     @cached_property
     def _label(self) -> bytes:

@@ -290,7 +290,8 @@ class Protocol(Mechanism):
         self._supports(every[:0])  # which may refuse
         ratio = float(min(self.ratio, Fraction(10**300)))
         frequencies = postprocess.em(self, every, ratio, steps, slack)
-        return Estimate(frequencies, len(every), self.channel, method="em")
+        n = np.full(self.k, len(every))
+        return Estimate(frequencies, n, self.channel, method="em")
 
     # What the verbs share
 

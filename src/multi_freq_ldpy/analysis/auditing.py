@@ -162,7 +162,7 @@ def _audit_by_law(
     mechanism: Mechanism, pair: tuple[Any, Any], half: int, risk: float, rng: Rng
 ) -> Audit:
     """Test the event that the likelihood ratio is large, chosen by the exact law."""
-    first, second = (mechanism.law(each) for each in pair)  # type: ignore[attr-defined]
+    first, second = (mechanism.law(each) for each in pair)
     best: tuple[float, Any, bool] = (-inf, None, False)
     for swapped, likely, other in ((False, first, second), (True, second, first)):
         ratios: dict[Any, list[Any]] = {}
@@ -193,7 +193,7 @@ def _audit_by_law(
     for value in inputs:
         hits = 0
         for many in _batch_sizes(half):
-            data = wire.encode(mechanism, mechanism.randomize(np.array([value] * many), stream))  # type: ignore[attr-defined]
+            data = wire.encode(mechanism, mechanism.randomize(np.array([value] * many), stream))
             hits += sum(
                 often
                 for report, often in evidence.count_reports(data, size).items()
@@ -295,7 +295,7 @@ class _Samples:
     def _batch(self, value: Any, many: int) -> bytes:
         values = np.array([value] * many)
         if self.rounds == 1:
-            return wire.encode(self.mechanism, self.mechanism.randomize(values, self.stream))  # type: ignore[attr-defined]
+            return wire.encode(self.mechanism, self.mechanism.randomize(values, self.stream))
         panel = Panel(self.mechanism, many, self.stream)
         each = [wire.encode(self.mechanism, panel.report(values)) for _ in range(self.rounds)]
         size = self.mechanism.report_bytes

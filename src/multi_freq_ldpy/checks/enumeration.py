@@ -40,7 +40,7 @@ def moments(mechanism: Mechanism) -> None:
             slack = 0 if isinstance(channel.p, Fraction) else 1e-12
             products = table.add_up(i, entries * entries[:, own : own + 1])
             for u, (mean, second) in enumerate(zip(means[part], seconds[part], strict=True)):
-                expected = (channel.p, channel.p2) if u == own else (channel.q, channel.q2)
+                expected: Any = (channel.p, channel.p2) if u == own else (channel.q, channel.q2)
                 off = max(abs(mean - share * expected[0]), abs(second - share * expected[1]))
                 found = f"mean {float(mean)!r} and second moment {float(second)!r}"
                 said = f"{float(share * expected[0])!r} and {float(share * expected[1])!r}"
@@ -60,13 +60,16 @@ def moments(mechanism: Mechanism) -> None:
             if pairs and channel.others is not None:
                 both = rest.sum(axis=1) ** 2 - (rest**2).sum(axis=1)
                 others.setdefault(j, []).append(table.add_up(i, both[:, np.newaxis])[0] / pairs)
-    for j, found in others.items():
-        said = float(mechanism.answering[j] * Fraction(mechanism.parts[j].seen.moments.others))
-        mean = float(sum(found) / len(found))
+    for j, each_mean in others.items():
+        share, channel = mechanism.answering[j], mechanism.parts[j].seen.moments
+        claimed, average = (
+            float(share) * float(channel.others or 0),
+            sum(each_mean) / len(each_mean),
+        )
         holds(
-            abs(mean - said) <= 0.01 * max(abs(said), 1e-6),
+            abs(average - claimed) <= 0.01 * max(abs(claimed), 1e-6),
             f"the contributions to two other values of attribute {j} have a product of mean"
-            f" {mean!r}, not {said!r}",
+            f" {float(average)!r}, not {claimed!r}",
         )
 
 

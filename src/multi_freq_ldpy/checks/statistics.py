@@ -64,7 +64,7 @@ def unbiased(mechanism: Any) -> None:
         )
         for part, each, value in zip(tally, mechanism.leaves, held, strict=True):
             v = cell_of(each, value)
-            channel, k, answers = part.mechanism.parts[0].seen.channel, len(part.counts), part.n
+            channel, k, answers = part.channel, len(part.counts), part.n
             own, other = (float(s) for s in channel.spread)
             mean = np.where(np.arange(k) == v, float(channel.p), float(channel.q))
             sigma = np.sqrt(np.where(np.arange(k) == v, own, other) * answers)

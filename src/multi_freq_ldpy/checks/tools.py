@@ -107,7 +107,7 @@ def spread_inputs(mechanism: Mechanism, n: int) -> Any:
 def is_registered(mechanism: Mechanism) -> bool:
     """Tell whether the registry knows the mechanism."""
     try:
-        registry.to_spec(mechanism)  # type: ignore[arg-type]
+        registry.to_spec(mechanism)
     except ValueError:
         return False
     return True

@@ -28,8 +28,14 @@ class Channel(ABC):
     """The mean contribution of a report to the user's own value."""
     q: Number
     """The mean contribution to another value."""
+    p2: Number | None
+    """The second moment of the contribution to the own value."""
+    q2: Number | None
+    """That of the contribution to another."""
     own_other: Number | None
+    """The mean product of the contributions to the own value and another."""
     others: Number | None
+    """The mean product of the contributions to two other values."""
     smallest: int
     """The least that one report contributes to a value."""
     largest: int
@@ -237,11 +243,11 @@ class Affine(Channel):
         def product(one: Number, other: Number, both: Number | None) -> Any:
             if both is None:
                 return None
-            return q * q + q * gap * (one + other) + gap * gap * both  # type: ignore[operator]
+            return q * q + q * gap * (one + other) + gap * gap * both
 
         return Affine(
-            q + self.p * gap,  # type: ignore[operator]
-            q + self.q * gap,  # type: ignore[operator]
+            q + self.p * gap,
+            q + self.q * gap,
             product(self.p, self.p, self.p),
             product(self.q, self.q, self.q),
             product(self.p, self.q, self.own_other),

@@ -57,7 +57,8 @@ class Fake:
         own_other, others = (Fraction(m or 0) for m in (moments.own_other, moments.others))
 
         def mean(report: bytes) -> Fraction:
-            return sum((protocol.likelihood(report, v) for v in range(k)), Fraction(0)) / k
+            total: Fraction = sum((protocol.likelihood(report, v) for v in range(k)), Fraction(0))
+            return total / k
 
         return cls(
             (moments.p + (k - 1) * moments.q) / k,

@@ -6,7 +6,7 @@ Tallies of disjoint users add exactly.
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from . import validate
 from .channel import Affine
 from .deprecation import accept_old_names, old_attribute
+
+if TYPE_CHECKING:
+    from ..mechanism import Mechanism
 
 MAGIC = b"MFLT"
 VERSION = 1
@@ -28,22 +31,7 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=DIGEST).digest()
 
 
-class Counted(Protocol):
-    """What counts can be of: a protocol, a solution, or one attribute of it."""
-
-    @property
-    def parts(self) -> "tuple[Part, ...]":
-        """Each attribute, and where its counts are."""
-
-    @property
-    def _answers_all(self) -> bool: ...
-
-    def _check_counts(
-        self, counts: NDArray[np.int64], n: NDArray[np.int64], users: int
-    ) -> None: ...
-
-
-class Seen(Counted, Protocol):
+class Seen(Protocol):
     """One attribute as the aggregator sees it: a channel, in fractions and in floats, what lasts of
     it, and its domain.
     """
@@ -76,7 +64,7 @@ class Specs(NamedTuple):
     """How mechanisms become specs, and specs become mechanisms."""
 
     write: Callable[[Any], dict[str, Any]]
-    read: Callable[[dict[str, Any]], Counted]
+    read: Callable[[dict[str, Any]], "Mechanism"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +87,7 @@ class Tally:
     # Set by ``registry``, which knows the classes and stands above this file
     _specs: ClassVar[Specs]
 
-    mechanism: Counted
+    mechanism: "Mechanism"
     counts: NDArray[np.int64]
     n: NDArray[np.int64]
     users: int = -1
@@ -128,7 +116,7 @@ class Tally:
 
     @classmethod
     def _trust(
-        cls, mechanism: Counted, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int
+        cls, mechanism: Any, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int
     ) -> "Tally":
         """Return a tally of what this package has counted itself, without checking it again."""
         n = np.broadcast_to(n, counts.shape)
@@ -175,6 +163,16 @@ class Tally:
             raise IndexError(f"attribute must be one of 0, …, {len(parts) - 1}, not {attribute}")
         seen, entries = parts[j]
         return Tally._trust(seen, self.counts[entries], self.n[entries], self.users)
+
+    @property
+    def channel(self) -> Affine:
+        """The channel of the one attribute; ``tally[j].channel`` of several."""
+        if len(self.mechanism.parts) > 1:
+            raise ValueError(
+                f"channel is that of one attribute: ask tally[j], j from 0 to"
+                f" {len(self.mechanism.parts) - 1}"
+            )
+        return self.mechanism.parts[0].seen.channel
 
     def __iter__(self) -> Iterator["Tally"]:
         """Go through the attributes."""

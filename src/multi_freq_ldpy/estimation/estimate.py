@@ -67,9 +67,8 @@ class Estimate:
     @classmethod
     def of(cls, tally: Tally) -> "Estimate":
         """Return the raw estimate of a tally."""
-        ((seen, _),) = tally.mechanism.parts
-        frequencies = seen.channel.estimate(tally.counts, tally.n)
-        return cls(frequencies, tally.n, seen.channel, tally.counts, tally.users)
+        frequencies = tally.channel.estimate(tally.counts, tally.n)
+        return cls(frequencies, tally.n, tally.channel, tally.counts, tally.users)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False and dtype not in (None, np.float64):

@@ -67,7 +67,7 @@ def L_LH_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, eps_perm, eps_1, optimal)
-    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 L_LH_Aggregator = L_LH_Aggregator_MI

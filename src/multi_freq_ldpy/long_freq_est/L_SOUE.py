@@ -49,7 +49,7 @@ def L_SOUE_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = tally_vectors(LSOUE, reports, k, eps_perm, eps_1)
-    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 L_SOUE_Aggregator = L_SOUE_Aggregator_MI

@@ -49,7 +49,7 @@ def L_SUE_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = tally_vectors(LSUE, reports, k, eps_perm, eps_1)
-    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 L_SUE_Aggregator = L_SUE_Aggregator_MI

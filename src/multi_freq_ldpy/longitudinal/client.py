@@ -161,7 +161,8 @@ class Client:
                 self._ledger = self._ledger.add_charges(charges)
         reports = np.empty(1, self.mechanism.report_dtype)
         self.mechanism._report(recalled, [Stream() for _ in self.mechanism.parts], reports)
-        return reports[0]
+        report: Report = reports[0]
+        return report
 
     def _own_lock(self) -> threading.Lock:
         """Return a lock of this process.

@@ -58,7 +58,7 @@ class HeldBits(Format):
     @property
     def size(self) -> int:
         """Every set of positions with every combination of bits."""
-        return self.sets * 2 ** min(self.held, 64)
+        return self.sets << min(self.held, 64)
 
     def every(self) -> NDArray[Any]:
         """Return every set of positions with every combination of bits."""
@@ -126,14 +126,14 @@ class HeldBits(Format):
         alone = max(own / other, (1 - other) / (1 - own))
         return alone if self.held == 1 else Bits(self.k).ratio(own, other)
 
-    def levels(self, reports: NDArray[Any], value: int) -> Any:
+    def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
         """Return three times the number of ones at other buckets, plus 0 where the own bucket is
         not held, 1 where its bit is 0, and 2 where it is 1.
         """
         held = unpack(np.ascontiguousarray(reports["positions"]), self.k)[:, value]
         bits = self.contributions(reports)
         own = bits[:, value].astype(np.int64)
-        return 3 * (bits.sum(axis=1, dtype=np.int64) - own) + held + own
+        return np.asarray(3 * (bits.sum(axis=1, dtype=np.int64) - own) + held + own)
 
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
         """Return the product of the bits' probabilities, for one of the sets of positions."""

@@ -15,6 +15,7 @@ from ..core import validate
 from ..core.randomness import Rng
 from ..core.tally import Tally
 from ..estimation import postprocess
+from ..estimation.estimate import Estimate
 from ..protocols.grr import GRR
 from ..protocols.hashing import BLH, OLH
 from ..protocols.unary import OUE, SUE
@@ -314,7 +315,7 @@ def aggregate(drawn: Ahead, reports: Any) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     solution, reports = drawn.mechanism, require_reports(reports)
     tally = solution.tally(reports) if is_packed(solution, reports) else _tally(solution, reports)
-    raw = [each.mechanism.channel.estimate(each.counts, each.n) for each in tally]
+    raw = [Estimate.of(each).frequencies for each in tally]
     # NaN where nobody reported
     return [postprocess.norm(np.where(np.isnan(each), 0.0, each)) for each in raw]
 
@@ -354,7 +355,7 @@ def _tally_sampled(solution: SMP, reports: Any) -> Tally | None:
 
     None where they are not.
     """
-    forms = {form_of(each) for each in solution.protocols}
+    forms = {form_of(each) for each in solution.leaves}
     if (
         forms not in ({SYMBOL}, {ROW})
         or (forms == {ROW} and len(set(solution.ks)) > 1)

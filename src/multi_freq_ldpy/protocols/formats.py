@@ -6,7 +6,6 @@ which the report supports the user's own value, and with which it supports anoth
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -101,7 +100,7 @@ class Format(ABC):
     def ratio(self, own: Fraction, other: Fraction) -> Fraction:
         """Return the largest ratio of probabilities of a report between two values."""
 
-    def levels(self, reports: NDArray[Any], value: int) -> Sequence[int]:
+    def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
         """Return numbers, equal where reports are equally likely for a user with this value."""
         return self.contributions(reports)[:, value]
 
@@ -175,9 +174,9 @@ class Symbols(Format):
         """Return the ratio of the own value's probability to another's."""
         return own / other
 
-    def levels(self, reports: NDArray[Any], value: int) -> Sequence[int]:
+    def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
         """Return 1 for the own value and 0 for others."""
-        return (reports == value).astype(np.int64)
+        return np.asarray(reports == value, np.int64)
 
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
         """Return the probability of the own value, or of another."""
@@ -239,7 +238,7 @@ class Bits(Packed):
     @property
     def size(self) -> int:
         """All combinations of bits."""
-        return 2 ** min(self.k, 64)
+        return 1 << min(self.k, 64)
 
     def every(self) -> NDArray[Any]:
         """Return all combinations of bits, as numbers in ascending order."""
@@ -258,10 +257,10 @@ class Bits(Packed):
         """Return the ratio of a report that supports one value and not the other."""
         return own * (1 - other) / (other * (1 - own))
 
-    def levels(self, reports: NDArray[Any], value: int) -> Sequence[int]:
+    def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
         """Return twice the number of ones at other values, plus the bit at the own."""
         bits = self.contributions(reports)
-        return 2 * bits.sum(axis=1, dtype=np.int64) - bits[:, value]
+        return np.asarray(2 * bits.sum(axis=1, dtype=np.int64) - bits[:, value])
 
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
         """Return the product of the bits' probabilities."""
@@ -404,10 +403,10 @@ class HashedSymbols(Format):
         """Return the ratio of the own symbol's probability to another's."""
         return own / other
 
-    def levels(self, reports: NDArray[Any], value: int) -> Sequence[int]:
+    def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
         """Return whether the value hashes to the reported symbol."""
         seeds = reports["seed"].astype(np.uint64)
-        return (self.family.buckets(seeds, np.uint64(value)) == reports["symbol"]).astype(np.int64)
+        return np.asarray(self.family.buckets(seeds, np.uint64(value)) == reports["symbol"])
 
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
         """Return the probability of a function with the own symbol, or with another."""

@@ -69,8 +69,8 @@ class UnaryEncoding(OneShot):
             return Fake(q, q * q, ((1 - p) / (1 - q),) * 2, chance=chance, of=self)
         # With m ones, a report about a random value is (m·ratio + k − m)/k times as likely as about
         # a value whose bit is 0
-        lows = (self.k / (m * self.ratio + self.k - m) for m in (self.k - 1, 1))
-        return Fake.of_uniform_value(self, *lows, lambda report: chance(report, real=True))
+        low, high = (self.k / (m * self.ratio + self.k - m) for m in (self.k - 1, 1))
+        return Fake.of_uniform_value(self, low, high, lambda report: chance(report, real=True))
 
 
 class SUE(UnaryEncoding):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..core import validate
-from ..core.channel import Channel
+from ..core.channel import Affine
 from ..core.randomness import Rng
 from ..core.tally import Tally
 from ..estimation.postprocess import norm
@@ -57,12 +57,12 @@ _FORM = Form(
 )
 
 
-def _tally(reports: Any, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Channel]:
+def _tally(reports: Any, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Affine]:
     validate.flag("use_thresh", use_thresh)
     protocol = draw_ahead(SHE, _FORM, k, epsilon).mechanism
     assert isinstance(protocol, SHE)
     kept = 1 / (1 + exp(-protocol.weight / UNIT))
-    channel = Channel(kept, 1 - kept) if use_thresh else protocol.channel
+    channel = Affine(kept, 1 - kept) if use_thresh else protocol.channel
     return (
         tally_rows(protocol, require_reports(reports), _passing if use_thresh else _sums),
         channel,

@@ -59,7 +59,7 @@ def LH_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, epsilon, optimal)
-    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 LH_Aggregator = LH_Aggregator_MI

@@ -55,7 +55,7 @@ def SS_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, epsilon)
-    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 SS_Aggregator = SS_Aggregator_MI

@@ -64,7 +64,7 @@ def UE_Aggregator_IBU(
 ) -> Vector:
     """Return the estimated frequencies by iterative Bayesian update."""
     tally = _tally(reports, k, epsilon, optimal)
-    return estimate_by_update(tally, tally.mechanism.channel, nb_iter, tol, err_func)
+    return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 UE_Aggregator = UE_Aggregator_MI

@@ -260,7 +260,7 @@ class Solution(Mechanism):
 
     @property
     def _space(self) -> int:
-        return self._own_space[-1].stop
+        return int(self._own_space[-1].stop)
 
     def _settle(self, gathered: Counts, n: Counts) -> Counts:
         where = zip(self.protocols, self._own_space, self._own_entries, strict=True)

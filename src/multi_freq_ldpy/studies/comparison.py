@@ -236,7 +236,8 @@ def compare_histograms(
             true = [_true_cells(*each) for each in zip(mechanism.leaves, truth, strict=True)]
             errors = np.empty(times)
             for i in range(times):
-                tally = Tally(mechanism, *mechanism._simulate_part(held, n, stream), n)
+                counts, answers = mechanism._simulate_part(held, n, stream)
+                tally = Tally(mechanism, counts, answers, n)
                 estimate = mechanism.estimate(tally)
                 found = estimate.postprocess(estimator)
                 own = found if isinstance(found, Estimates) else [found]
