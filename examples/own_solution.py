@@ -43,7 +43,7 @@ class PerAttribute(SideBySide):
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         values = np.array(record)
         laws = [each.law(self._of_part(values, j)) for j, each in enumerate(self.protocols)]
-        return {b"".join(reports): prod(chances) for reports, chances in combine_laws(laws)}
+        return {b"".join(y): prod(p, start=Fraction(1)) for y, p in combine_laws(laws)}
 
     def _simulate(self, held: Sequence[Counts], n: int, rng: Rng) -> list[tuple[Counts, Counts]]:
         pairs = zip(self.protocols, self._own_columns, strict=True)

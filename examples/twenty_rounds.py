@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 from one_question import utf8
 
-from multi_freq_ldpy import LOSUE, Panel, over_rounds
+from multi_freq_ldpy import LOSUE, Estimate, Panel, over_rounds
 
 ANSWERS = ["train", "car", "bicycle", "on foot", "bus", "other"]
 SHARES = [0.30, 0.32, 0.10, 0.12, 0.11, 0.05]
@@ -87,6 +87,7 @@ def main() -> None:
 
     v = ANSWERS.index("train")
     whole, alone = over_rounds(tallies), protocol.estimate(tallies[0])
+    assert isinstance(whole, Estimate)
     added = protocol.estimate(sum(tallies[1:], tallies[0]))
     print(
         f"\nNobody takes to the train or leaves it: {100 * truth[0][v]:.2f} % do, week after week."

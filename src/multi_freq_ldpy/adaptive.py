@@ -14,8 +14,8 @@ def best(
     k: int,
     *budgets: float,
     of: Sequence[Callable[..., Any]] | None = None,
-    channel: Callable[[Any], Channel] | None = None,
-) -> Any:
+    channel: Callable[[Protocol], Channel] | None = None,
+) -> Protocol:
     """Return the protocol of least variance at f = 0 for this domain and budget, among the
     factories in ``of``.
 

@@ -3,12 +3,15 @@
 A census of nine attributes, and answers that drift.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .core import validate
+
+Seeds: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
+"""What ``rng`` may be: as for ``numpy.random.default_rng``."""
 
 AGES = tuple(range(17, 91))
 REGIONS = (
@@ -91,7 +94,7 @@ def marginals() -> dict[str, NDArray[np.float64]]:
     return {name: np.asarray(law, np.float64) / np.sum(law) for name, law in laws.items()}
 
 
-def population(n: int, rng: Any = None) -> dict[str, list[Any]]:
+def population(n: int, rng: Seeds = None) -> dict[str, list[Any]]:
     """Return n people as a table, a dict of lists with the nine attributes of ``CATEGORIES``.
 
     These are sex and smokes (2 categories), status (4), household (5), schooling (6), income (8),
@@ -129,7 +132,7 @@ DRIFTING = ("walk", "bicycle", "bus", "train", "car", "none")
 KEEPS = 0.9
 
 
-def drifting(n: int, rounds: int, rng: Any = None) -> NDArray[np.int64]:
+def drifting(n: int, rounds: int, rng: Seeds = None) -> NDArray[np.int64]:
     """Return the answers of n people in each round, numbers of ``DRIFTING``, shape (rounds, n).
 
     From round to round nine of ten keep their answer; the others draw a new one from a law that

@@ -30,6 +30,8 @@ BATCH = 2**16
 Counts: TypeAlias = NDArray[np.int64]
 Report: TypeAlias = NDArray[Any] | np.generic
 """One report: an entry of an array of reports."""
+Reports: TypeAlias = ArrayLike | Iterable[ArrayLike]
+"""Reports: an array or list of them, or an iterable of batches."""
 Charge: TypeAlias = tuple[int, int | None]
 """An account, and the memo class that is paid for once and for all, or None where every report is
 paid for.
@@ -197,7 +199,7 @@ class Mechanism(ABC):
     # The verbs
 
     @accept_old_names(table="values")
-    def randomize(self, values: ArrayLike, rng: Rng = None) -> Any:
+    def randomize(self, values: ArrayLike, rng: Rng = None) -> NDArray[Any]:
         """Return a report for each user: one user's input gives one report.
 
         A protocol takes a vector with a value a user, a solution a table with a row a user and a
@@ -221,9 +223,10 @@ class Mechanism(ABC):
                     inputs[low:high], source.skip(low), reports[low:high]
                 ),
             )
-        return reports[0] if single else reports
+        found: NDArray[Any] = reports[0] if single else reports
+        return found
 
-    def tally(self, reports: Any) -> Tally:
+    def tally(self, reports: Reports) -> Tally:
         """Count reports: an array or list of them, or an iterable of batches, which needs no more
         memory than one batch.
         """
@@ -244,11 +247,11 @@ class Mechanism(ABC):
         return self._settle(self._gather(reports), n), n
 
     @abstractmethod
-    def estimate(self, reports: Any) -> Estimate | Estimates:
+    def estimate(self, reports: Tally | Reports) -> Estimate | Estimates:
         """Return the unbiased frequencies with their errors, from a tally or from reports."""
 
     @abstractmethod
-    def simulate(self, data: Any, rng: Rng = None) -> Tally:
+    def simulate(self, data: ArrayLike, rng: Rng = None) -> Tally:
         """Draw a tally given how many users hold each value, without keeping a report."""
 
     @abstractmethod

@@ -3,7 +3,8 @@
 Client and aggregator are both its methods.
 """
 
-from collections.abc import Sequence
+import typing
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
@@ -20,13 +21,23 @@ from .core.randomness import Rng, Source, as_generator, as_stream
 from .core.tally import Part, Tally
 from .estimation import postprocess
 from .estimation.estimate import Estimate
-from .mechanism import BATCH, LARGEST_LAW, Counts, Mechanism, as_readonly
+from .mechanism import BATCH, LARGEST_LAW, Counts, Mechanism, Reports, as_readonly
 
 if TYPE_CHECKING:
     from .protocols.formats import Format
 
 
-def declared(check: Any, default: Any = MISSING) -> Any:
+class Validator(typing.Protocol):
+    """What a field is declared with: it returns the value, or refuses it."""
+
+    def __call__(self, name: str, value: object) -> object:
+        """Return the value in canonical type."""
+
+    def list_invalid(self) -> list[Any]:
+        """Return values that must be refused."""
+
+
+def declared(check: Validator, default: object = MISSING) -> Any:
     """Declare a field of a protocol by its validator.
 
     It is applied in the constructor, and bad values are generated from it.
@@ -43,8 +54,12 @@ def budgets_of(cls: type["Protocol"]) -> list[str]:
 
 
 def build_protocol(
-    factory: Any, k: Any, budgets: Sequence[float], names: Sequence[str] = (), **options: Any
-) -> Any:
+    factory: "Callable[..., Protocol]",
+    k: int,
+    budgets: Sequence[float],
+    names: Sequence[str] = (),
+    **options: Any,
+) -> "Protocol":
     """Call a factory of protocols, if it is a class only with as many budgets as that declares, and
     under these names if any are given.
     """
@@ -258,7 +273,7 @@ class Protocol(Mechanism):
 
     # The verbs
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: Tally | Reports) -> Estimate:
         """Return the unbiased frequencies with their errors, from a tally or from reports."""
         return Estimate.of(self._as_tally(reports))
 
@@ -271,11 +286,11 @@ class Protocol(Mechanism):
         stream, n = rng if isinstance(rng, np.random.Generator) else as_stream(rng), held.sum()
         return Tally(self, *self._simulate_part([held], int(n), stream), int(n))
 
-    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
+    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> float | NDArray[np.float64]:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
         return self.channel.sampled_variance(self.answering[0], *validate.users_and_share(n, f))
 
-    def em(self, reports: Any, iterations: int = 10_000, tol: float = 1e-3) -> Estimate:
+    def em(self, reports: Reports, iterations: int = 10_000, tol: float = 1e-3) -> Estimate:
         """Return the maximum-likelihood distribution given the reports themselves, which hold more
         than their counts do.
 

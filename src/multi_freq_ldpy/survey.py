@@ -5,14 +5,14 @@ Attributes with names, categories with labels, tables in and out.
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from . import registry, wire
 from .adaptive import best
@@ -25,6 +25,7 @@ from .files.atomic import open_atomic
 from .longitudinal.client import Client
 from .longitudinal.panel import Panel
 from .solutions.base import Solution
+from .solutions.factories import Factory
 from .solutions.smp import SMP
 from .tables import frames
 from .tables.labels import (
@@ -73,15 +74,15 @@ class Survey:
 
     def __init__(
         self,
-        attributes: Mapping[str, Iterable[Any]],
+        attributes: Mapping[str, Iterable[Hashable]],
         epsilon: float | None = None,
         *,
         eps_perm: float | None = None,
         eps_1: float | None = None,
         solution: type[Solution] = SMP,
-        protocol: Any = best,
-        other: Any = None,
-        missing: Any = None,
+        protocol: Factory | Sequence[Factory] = best,
+        other: Hashable = None,
+        missing: Hashable = None,
         **options: Any,
     ) -> None:
         categories = check_attributes(attributes)
@@ -116,7 +117,7 @@ class Survey:
     @classmethod
     def from_table(
         cls,
-        table: Any,
+        table: object,
         epsilon: float | None = None,
         columns: Iterable[str] | None = None,
         **options: Any,
@@ -169,7 +170,7 @@ class Survey:
         return spec | {"solution": registry.to_spec(self.solution)}
 
     @classmethod
-    def from_spec(cls, spec: Any) -> "Survey":
+    def from_spec(cls, spec: object) -> "Survey":
         """Return the survey of a spec; whatever is unknown in it is a ValueError."""
         if not isinstance(spec, dict) or type(spec.get("version")) is not int:
             raise ValueError(f"survey must be an object with a version, not {validate.quote(spec)}")
@@ -277,7 +278,7 @@ class Survey:
         """Whether users are asked again and again."""
         return self.solution.permanent is not None
 
-    def encode(self, table: Any) -> NDArray[np.int64]:
+    def encode(self, table: object) -> NDArray[np.int64]:
         """Return the rows of a table as numbers of categories, shape (n, d)."""
         return self._encode_columns(frames.columns_of("table", table, self.attributes))
 
@@ -306,7 +307,7 @@ class Survey:
             for name in self.attributes
         }
 
-    def randomize(self, table: Any, rng: Rng = None) -> Any:
+    def randomize(self, table: object, rng: Rng = None) -> Any:
         """Return a table of reports, a row a user, with the column "report".
 
         Bytes, as on the wire.
@@ -318,13 +319,13 @@ class Survey:
             )
         return self._table(table, self.solution.randomize(self.encode(table), rng))
 
-    def tally(self, reports: Any) -> Tally:
+    def tally(self, reports: object) -> Tally:
         """Count reports: a list of bytes, a table with a column "report", an array from
         ``solution.randomize``, or an iterable of those.
         """
         return self.solution._tally(map(self._reports, self._batches(reports)))
 
-    def estimate(self, reports: Any) -> Estimates:
+    def estimate(self, reports: object) -> Estimates:
         """Return the frequencies of each attribute with their errors, labelled, from reports or
         from a tally.
         """
@@ -428,18 +429,18 @@ class SurveyPanel:
     survey: Survey
     panel: Panel
 
-    def report(self, table: Any, users: Any = None) -> Any:
+    def report(self, table: object, users: ArrayLike | None = None) -> Any:
         """Return a table of reports about everybody's present answers.
 
         ``users`` says whose rows they are where not all report.
         """
         return self.survey._table(table, self.panel.report(self.survey.encode(table), users))
 
-    def tally(self, table: Any, users: Any = None) -> Tally:
+    def tally(self, table: object, users: ArrayLike | None = None) -> Tally:
         """Return the tally of what ``report`` would return."""
         return self.panel.tally(self.survey.encode(table), users)
 
-    def run(self, rounds: Iterable[Any]) -> Rounds:
+    def run(self, rounds: Iterable[object]) -> Rounds:
         """Return the labelled estimates of each round, given a table a round."""
         found = Rounds()
         for table in rounds:

@@ -1,7 +1,6 @@
 """What liars can do: how far malicious reports shift estimates."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from ..core import validate
 from ..core.channel import Channel
@@ -68,7 +67,7 @@ class Influence:
 
 
 @accept_old_names(protocol="mechanism")
-def influence(mechanism: Mechanism, n: int, m: int) -> Any:
+def influence(mechanism: Mechanism, n: int, m: int) -> Influence | tuple[Influence, ...]:
     """Return how far m malicious among n reports can shift estimates.
 
     An ``Influence``, for a solution a tuple of them, one an attribute.

@@ -254,7 +254,7 @@ def _find_largest(table: Likelihoods, levels: Any, axis: int, record: Any) -> Wo
     )
 
 
-def laws_of(mechanism: Any, most: int = MOST_PAIRS) -> list[dict[bytes, Fraction]]:
+def laws_of(mechanism: Mechanism, most: int = MOST_PAIRS) -> list[dict[bytes, Fraction]]:
     """Return the law of every input, the last attribute changing fastest, if they have no more than
     ``most`` entries together.
     """

@@ -62,7 +62,7 @@ class Channel(ABC):
         """Return the unbiased frequencies; NaN where n is 0."""
 
     @abstractmethod
-    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
+    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> float | Floats:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
 
     @abstractmethod
@@ -88,7 +88,7 @@ class Channel(ABC):
         """
         raise ValueError("the law of this count is not known")
 
-    def sampled_variance(self, share: Fraction, n: NDArray[np.int64], f: NDArray[Any]) -> Any:
+    def sampled_variance(self, share: Fraction, n: NDArray[np.int64], f: Floats) -> float | Floats:
         """Return the variance for users each of whom answers with probability ``share``, if anybody
         does: the noise, and who answers.
         """
@@ -173,7 +173,7 @@ class Affine(Channel):
         frequencies: Floats = (share - float(self.q)) / self.slope
         return frequencies
 
-    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> Any:
+    def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> float | Floats:
         """Return the variance of an estimated frequency whose true value among the n users is f."""
         own, other = (max(0.0, float(v)) for v in self.spread)
         f = np.asarray(f, np.float64)

@@ -57,8 +57,8 @@ class Fake:
         own_other, others = (Fraction(m or 0) for m in (moments.own_other, moments.others))
 
         def mean(report: bytes) -> Fraction:
-            total: Fraction = sum((protocol.likelihood(report, v) for v in range(k)), Fraction(0))
-            return total / k
+            chances: list[Fraction] = [protocol.likelihood(report, v) for v in range(k)]
+            return sum(chances, Fraction(0)) * Fraction(1, int(k))
 
         return cls(
             (moments.p + (k - 1) * moments.q) / k,

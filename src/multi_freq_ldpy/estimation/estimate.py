@@ -2,10 +2,10 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..core import validate
 from ..core.channel import Channel
@@ -13,7 +13,10 @@ from ..core.tally import Tally
 from ..tables.labels import identity_of
 from . import intervals, postprocess, rendering
 
-Group = Any
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Group = Hashable | Iterable[Hashable]
 """A value, or several: numbers, or labels where there are labels."""
 
 
@@ -46,7 +49,7 @@ class Estimate:
     counts: NDArray[np.int64] | None = None
     users: int | None = None
     method: str = "raw"
-    labels: tuple[Any, ...] | None = None
+    labels: tuple[Hashable, ...] | None = None
     name: str | None = None
     kind: str | None = field(default=None, kw_only=True)
 
@@ -120,7 +123,7 @@ class Estimate:
         )
 
     def labelled(
-        self, labels: Iterable[Any], name: str | None = None, kind: str | None = None
+        self, labels: Iterable[Hashable], name: str | None = None, kind: str | None = None
     ) -> "Estimate":
         """Return the same with names for the values, and for the attribute.
 
@@ -164,7 +167,9 @@ class Estimate:
         """
         return self.postprocess("mle")
 
-    def group(self, values: Sequence[Any] | NDArray[Any], label: Any = None) -> "Estimate":
+    def group(
+        self, values: Sequence[Hashable] | NDArray[Any], label: Hashable = None
+    ) -> "Estimate":
         """Return the frequency of a group of values taken together, as an estimate of one entry
         with its own error.
 
@@ -241,7 +246,7 @@ class Estimate:
     # For people
 
     @property
-    def values(self) -> Sequence[Any]:
+    def values(self) -> Sequence[Hashable]:
         """What the values are called: the labels, or their numbers."""
         return range(len(self)) if self.labels is None else self.labels
 
@@ -266,14 +271,17 @@ class Estimate:
             }
         return columns
 
-    def plot(self, truth: Any = None, level: float = 0.95, ax: Any = None) -> Any:
+    def plot(
+        self, truth: ArrayLike | None = None, level: float = 0.95, ax: "Axes | None" = None
+    ) -> "Axes":
         """Draw the frequencies with their intervals, beside the true ones if those are given.
 
         Returns the matplotlib axes.
         """
         from . import plots
 
-        return plots.draw_bars(self, truth, level, ax)
+        axes: Axes = plots.draw_bars(self, truth, level, ax)
+        return axes
 
     def __repr__(self) -> str:
         return rendering.to_text(self)

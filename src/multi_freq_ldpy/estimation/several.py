@@ -1,15 +1,21 @@
 """Frequencies of several attributes, and of several rounds."""
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Any, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..core.tally import Tally
 from . import rendering
 from .estimate import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Truth: TypeAlias = ArrayLike | Sequence[ArrayLike | None] | Mapping[str, ArrayLike] | None
+"""For each attribute: a list, or a dict by name; of one attribute, an array."""
 
 
 class Estimates(tuple[Estimate, ...]):
@@ -49,10 +55,11 @@ class Estimates(tuple[Estimate, ...]):
     @overload
     def __getitem__(self, attribute: slice) -> "Estimates": ...
 
-    def __getitem__(self, attribute: Any) -> Any:
+    def __getitem__(self, attribute: SupportsIndex | slice | str) -> "Estimate | Estimates":
         if not isinstance(attribute, str):
-            found = super().__getitem__(attribute)
-            return Estimates(found) if isinstance(attribute, slice) else found
+            if isinstance(attribute, slice):
+                return Estimates(super().__getitem__(attribute))
+            return super().__getitem__(attribute)
         if attribute not in self.names:
             raise KeyError(
                 f"attribute must be one of {', '.join(map(repr, self.names))}, not {attribute!r}"
@@ -72,7 +79,10 @@ class Estimates(tuple[Estimate, ...]):
         return self.postprocess("norm_sub")
 
     def labelled(
-        self, labels: Iterable[Iterable[Any]], names: Iterable[str | None], kind: str | None = None
+        self,
+        labels: Iterable[Iterable[Hashable]],
+        names: Iterable[str | None],
+        kind: str | None = None,
     ) -> "Estimates":
         """Return the same with names for the values and for the attributes.
 
@@ -87,7 +97,7 @@ class Estimates(tuple[Estimate, ...]):
         """Return a table with a row a value of an attribute: see ``Estimate.to_frame``."""
         return stack_tables(zip(self.names, self, strict=True), "attribute", kind, level)
 
-    def plot(self, truth: Any = None, level: float = 0.95) -> Any:
+    def plot(self, truth: Truth = None, level: float = 0.95) -> "Figure":
         """Draw all attributes side by side, each as ``Estimate.plot`` does.
 
         Returns the matplotlib figure.
@@ -96,7 +106,8 @@ class Estimates(tuple[Estimate, ...]):
         """
         from . import plots
 
-        return plots.draw_attributes(self, truth, level)
+        figure: Figure = plots.draw_attributes(self, truth, level)
+        return figure
 
     def __repr__(self) -> str:
         return "\n\n".join(map(repr, self))
@@ -105,10 +116,16 @@ class Estimates(tuple[Estimate, ...]):
         return rendering.to_html(self)
 
 
-class Rounds(list[Any]):
+class Rounds(list[Estimate | Estimates]):
     """Estimates of the same attribute, or attributes, round after round: a list."""
 
-    def __getitem__(self, i: Any) -> Any:
+    @overload
+    def __getitem__(self, i: SupportsIndex) -> Estimate | Estimates: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> "Rounds": ...
+
+    def __getitem__(self, i: SupportsIndex | slice) -> "Estimate | Estimates | Rounds":
         return Rounds(super().__getitem__(i)) if isinstance(i, slice) else super().__getitem__(i)
 
     def __repr__(self) -> str:
@@ -123,7 +140,7 @@ class Rounds(list[Any]):
         """Return a table with a row a value and round."""
         return stack_tables(enumerate(self), "round", kind, level)
 
-    def plot(self, values: Any = None, truth: Any = None, level: float = 0.95) -> Any:
+    def plot(self, values: Truth = None, truth: Truth = None, level: float = 0.95) -> "Figure":
         """Draw the frequencies over the rounds, with their intervals as bands.
 
         Returns the matplotlib figure.
@@ -133,7 +150,8 @@ class Rounds(list[Any]):
         """
         from . import plots
 
-        return plots.draw_rounds(self, values, truth, level)
+        figure: Figure = plots.draw_rounds(self, values, truth, level)
+        return figure
 
 
 def stack_tables(

@@ -7,8 +7,6 @@ Optimal (L-OLH) or, with ``optimal=False``, binary (L-BLH).
 array([0.2, 0.6, 0.2])
 """
 
-from typing import Any
-
 from ..core import validate
 from ..core.randomness import Rng
 from ..core.tally import Tally
@@ -16,6 +14,7 @@ from ..longitudinal.chains import LBLH, LOLH
 from ..paper.forms import PAIR, draw_ahead, draw_with_rng
 from ..paper.shared import (
     Ahead,
+    Reports,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -29,7 +28,7 @@ def _drawn(k: int, eps_perm: float, eps_1: float, optimal: bool) -> Ahead:
     return draw_ahead(LOLH if validate.flag("optimal", optimal) else LBLH, PAIR, k, eps_perm, eps_1)
 
 
-def _tally(reports: Any, k: int, eps_perm: float, eps_1: float, optimal: bool) -> Tally:
+def _tally(reports: Reports, k: int, eps_perm: float, eps_1: float, optimal: bool) -> Tally:
     reports = require_reports(reports)
     return PAIR.tally(_drawn(k, eps_perm, eps_1, optimal).mechanism, reports)
 
@@ -49,14 +48,14 @@ def L_LH_Client(
 
 
 def L_LH_Aggregator_MI(
-    reports: Any, k: int, eps_perm: float, eps_1: float, optimal: bool = True
+    reports: Reports, k: int, eps_perm: float, eps_1: float, optimal: bool = True
 ) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     return estimate_normalised(_tally(reports, k, eps_perm, eps_1, optimal))
 
 
 def L_LH_Aggregator_IBU(
-    reports: Any,
+    reports: Reports,
     k: int,
     eps_perm: float,
     eps_1: float,

@@ -314,7 +314,7 @@ class DBitFlipPM(Memoized):
         held, n = np.add.reduceat(counts, firsts), int(counts.sum())
         generator = as_generator(rng)
         found = Bits(self.b).spread(held, *self.chances, 0, lambda: generator)
-        return found, np.full(self.b, n)
+        return np.asarray(found), np.full(self.b, n)
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         raise TypeError(

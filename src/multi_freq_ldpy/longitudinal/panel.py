@@ -53,7 +53,7 @@ class Panel:
 
     protocol = old_attribute("protocol", "mechanism")
 
-    def report(self, values: ArrayLike, users: ArrayLike | None = None) -> Any:
+    def report(self, values: ArrayLike, users: ArrayLike | None = None) -> NDArray[Any]:
         """Return a report of each user about the present values.
 
         ``users`` says whose they are where not all report.
@@ -62,7 +62,8 @@ class Panel:
         reports = np.empty(len(numbers), self.mechanism.report_dtype)
         for part in self._blocks(len(numbers)):
             self._write(held[part], numbers[part], reports[part])
-        return reports[0] if single else reports
+        found: NDArray[Any] = reports[0] if single else reports
+        return found
 
     def tally(self, values: ArrayLike, users: ArrayLike | None = None) -> Tally:
         """Return the tally of what ``report`` would return, without keeping more than a part of the

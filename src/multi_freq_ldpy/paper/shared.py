@@ -11,7 +11,7 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,10 @@ R = TypeVar("R")
 _nothing = object()
 Vector = NDArray[np.float64]
 _ALL = np.empty(0, np.int64)
+Reports: TypeAlias = Iterable[object]
+"""What clients returned, or an array of reports."""
+Sizes: TypeAlias = Sequence[int] | NDArray[Any]
+"""One number per attribute."""
 
 
 class Ahead:

@@ -87,7 +87,9 @@ class PrimeFamily:
         """Return the probability that so many different values fall into one bucket."""
         return collision_probability(self.prime, self.g, together)
 
-    def buckets(self, seeds: NDArray[np.uint64], x: Any) -> NDArray[np.uint64]:
+    def buckets(
+        self, seeds: NDArray[np.uint64], x: NDArray[np.uint64] | np.uint64
+    ) -> NDArray[np.uint64]:
         """Return the buckets of values under the functions of these seeds."""
         prime, g = np.uint64(self.prime), np.uint64(self.g)
         residue = ((np.uint64(1) + seeds // prime) * x + seeds % prime) % prime

@@ -6,6 +6,7 @@ which the report supports the user's own value, and with which it supports anoth
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,7 @@ from ..core.channel import Affine
 from ..mechanism import Counts, as_readonly
 from .families import PrimeFamily
 
-Chances: TypeAlias = tuple[Fraction, Fraction]
+Generators: TypeAlias = Callable[[], "np.random.Generator"]
 
 
 def symbol_dtype(m: int) -> np.dtype[Any]:
@@ -108,7 +109,9 @@ class Format(ABC):
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
         """Return the probability of a report at this level."""
 
-    def spread(self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Any) -> Any:
+    def spread(
+        self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators
+    ) -> Counts | None:
         """Draw counts given how many users hold each value; None where reports must be drawn.
 
         ``rng()`` makes a generator.
@@ -182,7 +185,9 @@ class Symbols(Format):
         """Return the probability of the own value, or of another."""
         return own if level else other
 
-    def spread(self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Any) -> Any:
+    def spread(
+        self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators
+    ) -> Counts | None:
         """Draw: with probability p − q the own value for certain, otherwise one of all k alike."""
         generator = rng()
         kept = generator.binomial(counts, float(own - other))
@@ -222,7 +227,7 @@ class Packed(Format):
         """Return how many reports have each bit."""
         return count_columns(reports, self.k)
 
-    def _rows(self, numbers: Any, size: int) -> NDArray[Any]:
+    def _rows(self, numbers: Iterable[int], size: int) -> NDArray[Any]:
         """Return numbers as packed rows."""
         width = self.dtype.itemsize
         data = b"".join(number.to_bytes(width, "little") for number in numbers)
@@ -268,7 +273,9 @@ class Bits(Packed):
         rest = other**ones * (1 - other) ** (self.k - 1 - ones)
         return rest * (own if bit else 1 - own)
 
-    def spread(self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Any) -> Any:
+    def spread(
+        self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators
+    ) -> Counts | None:
         """Draw every bit's count."""
         generator, others = rng(), nobody + counts.sum() - counts
         own_ones = generator.binomial(counts, float(own))

@@ -5,14 +5,13 @@
 array([0.2, 0.6, 0.2])
 """
 
-from typing import Any
-
 from ..core import validate
 from ..core.randomness import Rng
 from ..core.tally import Tally
 from ..paper.forms import ROW, draw_ahead, draw_with_rng
 from ..paper.shared import (
     Ahead,
+    Reports,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -28,7 +27,7 @@ def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
     return draw_ahead(OUE if validate.flag("optimal", optimal) else SUE, ROW, k, epsilon)
 
 
-def _tally(reports: Any, k: int | None, epsilon: float, optimal: bool) -> Tally:
+def _tally(reports: Reports, k: int | None, epsilon: float, optimal: bool) -> Tally:
     reports = require_reports(reports)
     return ROW.tally(
         _drawn(row_length(reports) if k is None else k, epsilon, optimal).mechanism, reports
@@ -47,14 +46,14 @@ def UE_Client(
 
 
 def UE_Aggregator_MI(
-    reports: Any, epsilon: float, optimal: bool = True, *, k: int | None = None
+    reports: Reports, epsilon: float, optimal: bool = True, *, k: int | None = None
 ) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised; packed reports need ``k``."""
     return estimate_normalised(_tally(reports, k, epsilon, optimal))
 
 
 def UE_Aggregator_IBU(
-    reports: Any,
+    reports: Reports,
     k: int,
     epsilon: float,
     optimal: bool = True,

@@ -20,7 +20,7 @@ from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator, as_stream
 from ..core.tally import Part, Seen, Tally
 from ..estimation.several import Estimates
-from ..mechanism import LARGEST_LAW, Counts, Mechanism, as_readonly
+from ..mechanism import LARGEST_LAW, Counts, Mechanism, Reports, as_readonly
 from ..protocol import BUDGETS, Protocol
 from .factories import Factory, resolve_factories
 from .rows import EVERYBODY, as_bytes
@@ -163,13 +163,13 @@ class Solution(Mechanism):
             for seen, entries in self._seen_by_aggregator(j)
         )
 
-    def estimate(self, reports: Any) -> Estimates:
+    def estimate(self, reports: Tally | Reports) -> Estimates:
         """Return the unbiased frequencies of each attribute with their errors, from a tally or from
         reports.
         """
         return Estimates.of(self._as_tally(reports))
 
-    def simulate(self, data: Any, rng: Rng = None) -> Tally:
+    def simulate(self, data: ArrayLike | Sequence[ArrayLike], rng: Rng = None) -> Tally:
         """Draw a tally given a table of records, or given d histograms.
 
         No report is kept in memory.
@@ -459,7 +459,9 @@ def losses_of(
     return [Fraction(loss) if ratio is None else exact.ln(ratio) for ratio, loss in both], False
 
 
-def combine_laws(laws: list[dict[bytes, Fraction]]) -> Any:
+def combine_laws(
+    laws: list[dict[bytes, Fraction]],
+) -> Iterable[tuple[tuple[bytes, ...], tuple[Fraction, ...]]]:
     """Go through all combinations of reports with the probabilities of each."""
     size = prod(map(len, laws))
     if size > LARGEST_LAW:

@@ -1,6 +1,6 @@
 """From a factory, or one an attribute, to the protocols of a solution."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, TypeAlias
 
@@ -8,7 +8,7 @@ from ..core import validate
 from ..core.channel import Channel
 from ..protocol import Protocol, build_protocol
 
-Factory: TypeAlias = Callable[..., Any]
+Factory: TypeAlias = Callable[..., Protocol]
 
 
 def _takes_channel(factory: Factory) -> bool:
@@ -19,12 +19,12 @@ def _takes_channel(factory: Factory) -> bool:
 
 
 def resolve_factories(
-    factory: Any,
+    factory: Factory | Sequence[Factory],
     ks: tuple[int, ...],
     budgets: dict[str, float],
     named: bool,
     options: dict[str, Any],
-    channel: Callable[[Any], Channel] | None = None,
+    channel: Callable[[Protocol], Channel] | None = None,
 ) -> tuple[Protocol, ...]:
     """Call the factories, one an attribute, and check what they return."""
     d = len(ks)

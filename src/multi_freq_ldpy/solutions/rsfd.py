@@ -257,7 +257,7 @@ class RSFD(SideBySide):
         ]
         likelier = map(sum, product(*odds))
         return {
-            b"".join(y): prod(chances) * more
+            b"".join(y): prod(chances, start=Fraction(1)) * more
             for (y, chances), more in zip(combine_laws(fakes), likelier, strict=True)
         }
 

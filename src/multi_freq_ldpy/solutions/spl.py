@@ -50,7 +50,10 @@ class SPL(SideBySide):
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         values = np.array(record)
         laws = [each.law(self._of_part(values, j)) for j, each in enumerate(self.protocols)]
-        return {b"".join(report): prod(chances) for report, chances in combine_laws(laws)}
+        return {
+            b"".join(report): prod(chances, start=Fraction(1))
+            for report, chances in combine_laws(laws)
+        }
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
         pairs = enumerate(zip(self.protocols, self._fields_of(reports), strict=True))

@@ -28,7 +28,7 @@ class Recommendation:
     words counting one looks at.
     """
 
-    protocol: Any
+    protocol: Mechanism
     error: float
     report_bytes: int
     work: int

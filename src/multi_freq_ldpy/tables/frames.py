@@ -30,7 +30,7 @@ def import_narwhals() -> Any:
     return nw
 
 
-def kind_of(table: Any, name: str = "table") -> str:
+def kind_of(table: object, name: str = "table") -> str:
     """Return what kind of table it is, or refuse what is none."""
     if isinstance(table, Mapping):
         return DICT
@@ -51,7 +51,7 @@ def kind_of(table: Any, name: str = "table") -> str:
     )
 
 
-def is_table(given: Any) -> bool:
+def is_table(given: object) -> bool:
     """Tell whether something is a table."""
     try:
         kind_of(given)
