@@ -92,12 +92,23 @@ SMALL_SOLUTIONS: list[Any] = [
     SMP.of([LGRR(3, 2.0, 1.0), DBitFlipPM(3, 2.0, d_bits=2), GRR(2, 1.0)]),
     RSFD(OLH, [5], 1.0, balance=True),
 ]
+NESTED: list[Any] = [
+    SMP.of([SPL([GRR, OUE], [2, 3], 1.0), GRR(3, 1.0)]),
+    SPL.of([SMP([GRR, OLH], [3, 2], 1.0), SS(3, 0.5)]),
+    SMP.of([SMP(OUE, [2, 2], 1.0), RSFD(GRR, [2, 3], 1.0), SUE(2, 0.5)]),
+    SPL.of([SMP.of([LGRR(2, 2.0, 1.0), DBitFlipPM(3, 2.0, d_bits=2)]), LOSUE(2, 3.0, 1.0)]),
+    SMP.of(
+        [SPL(LGRR, [2, 3], 4.0, 2.0), SMP.of([SPL(LOSUE, [2, 2], 4.0, 1.0), LOLH(3, 2.0, 1.0)])]
+    ),
+]
+SMALL_SOLUTIONS += NESTED
 LARGE_SOLUTIONS: list[Any] = [
     SPL(best, [3, 60, 5], 3.0),
     SMP(best, [3, 60, 5], 3.0, 1.0),
     SMP(best, [3, 60, 300], 2.0),
     RSFD(best, [3, 60, 9], 1.0),
     RSFD([OLH, SS], [150, 30], 2.0),
+    SMP.of([SPL(best, [3, 60], 2.0), SMP(best, [5, 300], 2.0), OLH(40, 1.0)]),
 ]
 SOLUTIONS = SMALL_SOLUTIONS + LARGE_SOLUTIONS
 EVERY: list[Mechanism] = [*CASES, *SOLUTIONS]

@@ -61,6 +61,10 @@ SOLUTIONS: dict[str, list[Any]] = {
         RSFD(OUE, SIZES, 1.0, fake="random"),
         RSFD(SS, SIZES, 2.0, balance=True),
     ],
+    "nested": [
+        SMP.of([SPL([GRR, SUE], SIZES[:2], 2.0), OLH(12, 1.0)]),
+        SPL.of([SMP.of([LOLH(5, 2.0, 1.0), DBitFlipPM(2, 2.0)]), LOSUE(12, 3.0, 1.0)]),
+    ],
 }
 
 
@@ -115,7 +119,7 @@ def test_golden_vectors(path: Path) -> None:
 
 
 def test_there_is_a_vector_for_every_protocol() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == set(registry.ENTRIES)
+    assert {path.stem for path in FOLDER.glob("*.json")} == {*registry.ENTRIES, "nested"}
 
 
 def write(name: str) -> None:
@@ -131,6 +135,6 @@ def write(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for name in registry.ENTRIES:
+    for name in (*registry.ENTRIES, "nested"):
         if not (FOLDER / f"{name}.json").exists():
             write(name)

@@ -231,16 +231,19 @@ def _protocols_and_parts(mechanism: Any) -> list[tuple[Any, Any]]:
     return list(zip(mechanism.leaves, mechanism.parts, strict=True))
 
 
-def _require_independent_attributes(mechanism: Mechanism, contributed: Any) -> None:
-    """Hold attributes to be randomized independently of each other.
+def _require_independent_attributes(mechanism: Any, contributed: Any) -> None:
+    """Hold the attributes of different parts to be randomized independently of each other.
 
     Their own contributions do not go together.
     """
+    parts = [j for j, each in enumerate(mechanism.protocols) for _ in each.leaves]
     owns = [
         contributed[:, part.start + cell_of(each, each.k - 1)].astype(np.float64)
         for each, (_, part) in _protocols_and_parts(mechanism)
     ]
     for (i, x), (j, y) in combinations(enumerate(owns), 2):
+        if parts[i] == parts[j]:
+            continue
         shares = [
             float(mechanism.answering[at] * Fraction(mechanism.parts[at][0].channel.p))
             for at in (i, j)
