@@ -184,6 +184,14 @@ class SameNoiseForAll(GRR):
 
 
 @dataclass(frozen=True)
+class NoiseShownByTheNext(OUE):
+    """Draws twice from one source: what one user draws first another one has drawn before. >>>"""
+
+    def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
+        super()._randomize((values + source.below(len(values), 1)) % self.k, source, out)
+
+
+@dataclass(frozen=True)
 class AnyReportWelcome(GRR):
     """Counts reports that nobody can send. >>>"""
 
@@ -571,6 +579,7 @@ FAULTS: list[tuple[Mechanism, str]] = [
     (LastValueDropped(9, 1.0), "counting"),
     (RngIgnored(4, 1.0), "randomness"),
     (SameNoiseForAll(4, 1.0), "variance"),
+    (NoiseShownByTheNext(5, 1.0), "randomness"),
     (AnyReportWelcome(5, 1.0), "encoding"),
     (ThresholdFromDoubles(3, 0.5), "privacy"),
     (IdealHash(4, 1.0), "moments"),

@@ -325,9 +325,16 @@ class Mechanism(ABC):
 
             parallel.run_ranges(len(batch), job)
             for one, answers in found:
+                if one.shape != gathered.shape:
+                    raise ValueError(
+                        f"_gather must return _space={self._space} numbers, not {one.shape}"
+                    )
                 gathered, n = gathered + one, n + answers
             users += len(batch)
-        return Tally(self, self._settle(gathered, n), n, users)
+        counts = self._settle(gathered, n)
+        if counts.shape != n.shape:
+            raise ValueError(f"_settle must return {n.size} counts, not {counts.shape}")
+        return Tally(self, counts, n, users)
 
     def _as_tally(self, reports: Any) -> Tally:
         """Return a tally of this object as it is, and reports counted."""
@@ -417,8 +424,9 @@ class Mechanism(ABC):
 def require_mechanism(protocol: object) -> Mechanism:
     """Return a protocol or solution, or refuse what is none."""
     if not isinstance(protocol, Mechanism):
+        made = ", an object and not a class" if isinstance(protocol, type) else ""
         raise TypeError(
-            f"protocol must be a protocol or a solution, not {validate.quote(protocol)}"
+            f"protocol must be a protocol or a solution{made}, not {validate.quote(protocol)}"
         )
     return protocol
 

@@ -97,6 +97,15 @@ class Protocol(Mechanism):
                 raise TypeError(f"field {each.name} must have a validator: declared(validator)")
             value = each.metadata["check"](each.name, getattr(self, each.name))
             object.__setattr__(self, each.name, value)
+        missing = [
+            name
+            for name in ("report_dtype", "contributions", "moments", "ratio", "law")
+            if not self._formatted and getattr(type(self), name) is getattr(Protocol, name)
+        ]
+        if missing:
+            raise TypeError(
+                f"{type(self).__name__} must define {', '.join(missing)}, or have a format"
+            )
         # Parameters that cannot be realised are refused here, not at the first report
         _ = self.channel, self.privacy
 
@@ -105,10 +114,7 @@ class Protocol(Mechanism):
     @property
     def format(self) -> "Format":
         """What a report is."""
-        raise TypeError(
-            f"{type(self).__name__} must have a format, or define report_dtype, contributions,"
-            " moments, ratio and law"
-        )
+        raise TypeError(f"{type(self).__name__} has no format")
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:

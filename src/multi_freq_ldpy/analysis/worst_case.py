@@ -186,10 +186,13 @@ def tabulate(mechanism: Mechanism, most: int = MOST_PAIRS) -> Likelihoods:
     else:
         laws = laws_of(mechanism, most)
         for law in laws:
-            if not law or not all(isinstance(each, Fraction | int) for each in law.values()):
+            if not law or not all(
+                isinstance(report, bytes) and isinstance(each, Fraction | int)
+                for report, each in law.items()
+            ):
                 raise TypeError(
-                    f"law of {validate.quote(mechanism)} must give fractions that add up to 1,"
-                    f" not {validate.quote(law)}"
+                    f"law of {validate.quote(mechanism)} must give reports as bytes, with"
+                    f" fractions that add up to 1, not {validate.quote(law)}"
                 )
         names = list(dict.fromkeys(report for law in laws for report in law))
         if len(names) * inputs > most:

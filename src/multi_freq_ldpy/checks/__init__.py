@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core.deprecation import accept_old_names
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, require_mechanism
 from . import behaviour, enumeration, statistics
 from .tools import NotApplicable as NotApplicable
 from .tools import repeat_command
@@ -71,6 +71,7 @@ def check_protocol(mechanism: Mechanism) -> dict[str, str]:
     {'holds'}
     """
     found = {}
+    require_mechanism(mechanism)
     for name in CHECKS:
         try:
             run_check(name, mechanism)

@@ -16,11 +16,12 @@ from ..core.randomness import Source, Stream
 from ..core.tally import Tally
 from ..longitudinal.memoized import Memoized
 from ..longitudinal.panel import Panel
-from ..mechanism import Mechanism
+from ..mechanism import Mechanism, as_readonly
 from ..protocol import Protocol
 from ..protocols.grr import GRR
 from .tools import (
     NotApplicable,
+    Watched,
     Z,
     holds,
     is_registered,
@@ -43,14 +44,20 @@ def integers(mechanism: Mechanism) -> None:
         if not dtype.names:
             yield dtype.base
 
+    dtype = mechanism.report_dtype
+    holds(isinstance(dtype, np.dtype), f"report_dtype must be an np.dtype, not {dtype!r}")
+    holds([part.kind in "iu" for part in plain(dtype)], f"reports are {dtype}")
     holds(
-        [part.kind in "iu" for part in plain(mechanism.report_dtype)],
-        f"reports are {mechanism.report_dtype}",
+        [part.newbyteorder("<") == part for part in plain(dtype)],
+        f"report_dtype must be little endian, not {dtype!r}",
     )
 
 
 def randomness(mechanism: Any) -> None:
-    """Reports follow the rng, differ without one, and leave NumPy's global state alone."""
+    """Reports follow the rng, differ without one, and leave NumPy's global state alone.
+
+    No byte is read twice, for one user or for two.
+    """
     values = spread_inputs(mechanism, 1000)
     before = repr(np.random.get_state())  # noqa: NPY002
     drawn = [
@@ -61,6 +68,14 @@ def randomness(mechanism: Any) -> None:
     holds(drawn[0] == drawn[1] == drawn[2], "the same rng, Stream(1) or 1, gives different reports")
     holds(
         len(set(drawn)) == 4, "different rngs, Stream(1), Stream(2) or none, give the same reports"
+    )
+    source = Watched.over(Source.of(Stream(1), mechanism._label, len(values)))
+    inputs, _ = mechanism._inputs(values)
+    mechanism._randomize(as_readonly(inputs), source, np.empty(len(values), mechanism.report_dtype))
+    holds(
+        not source.find_twice(),
+        "bytes of the source are read twice: give every further draw a part of its own,"
+        " source.part(name)",
     )
 
 
@@ -220,7 +235,9 @@ def encoding(mechanism: Any) -> None:
         np.frombuffer(b"".join(every), mechanism.report_dtype, count=len(every))
     )
     for report, no in zip(every, refused.tolist(), strict=True):
-        holds(no != (report in support), f"{report!r} is {'refused' if no else 'accepted'}")
+        why = f"{report!r} is refused, but a law has it"
+        why = why if no else f"{report!r} is accepted, but no law has it: _refused must mark it"
+        holds(no != (report in support), why)
     if refused.any():
         wrong = every[int(refused.argmax())]
         refuses(lambda: wire.decode(mechanism, wrong), "reports", wrong)
@@ -232,6 +249,14 @@ def counting(mechanism: Any) -> None:
     for n in (0, 1, 7, 127, 128, 129, 1000, 5 * 10**6 // (entries + 100)):
         reports = mechanism.randomize(spread_inputs(mechanism, n), 7)
         step = max(1, 10**7 // entries)
+        for seen, part in mechanism.parts:
+            found = mechanism.contributions(reports[:1000])[:, part]
+            low, high = seen.channel.smallest, seen.channel.largest
+            holds(
+                (found >= low) & (found <= high),
+                f"contributions are not within {low} and {high}: give p2 and q2 where they are not"
+                " 0 and 1, and smallest and largest where they are larger",
+            )
         parts = [
             mechanism.contributions(reports[i : i + step]).sum(axis=0, dtype=np.int64)
             for i in range(0, n, step)

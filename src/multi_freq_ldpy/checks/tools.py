@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil, floor, prod
 from typing import Any
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from .. import registry
 from ..analysis import worst_case
 from ..analysis.evidence import count_reports as count_reports
+from ..core.randomness import Source
 from ..mechanism import Mechanism
 from ..protocol import Protocol
 
@@ -47,6 +49,43 @@ def refuses(call: Callable[[], object], name: str, shown: object) -> None:
         raise AssertionError(f"{name}={shown!r} is accepted")
 
 
+def list_parts(mechanism: Any) -> list[Any]:
+    """Return a mechanism, its parts, their parts and so on."""
+    inner = getattr(mechanism, "protocols", ())
+    return [mechanism, *(part for each in inner for part in list_parts(each))]
+
+
+class Watched(Source):
+    """A source that notes which bytes are read under which key."""
+
+    __slots__ = ("reads",)
+    reads: list[tuple[bytes, int, int]]
+
+    @classmethod
+    def over(cls, source: Source) -> "Watched":
+        """Return a source that is watched from now on."""
+        found = cls(source.key, source.first, source.numbers)
+        object.__setattr__(found, "reads", [])
+        return found
+
+    def _like(self, key: Any, first: int, numbers: Any) -> "Watched":
+        found = Watched(key, first, numbers)
+        object.__setattr__(found, "reads", self.reads)
+        return found
+
+    def users(self, n: int, stride: int) -> tuple[int, NDArray[np.uint64]]:
+        """Return the users' numbers, and note what they read."""
+        if self.numbers is None and n:
+            first = self.first * stride
+            self.reads.append((self.key.tobytes(), first, first + n * stride))
+        return super().users(n, stride)
+
+    def find_twice(self) -> bool:
+        """Tell whether bytes were read twice."""
+        ordered = sorted(self.reads)
+        return any(a[0] == b[0] and b[1] < a[2] for a, b in pairwise(ordered))
+
+
 def repeat_command(check: str, mechanism: Any) -> str:
     """Return the line that holds a mechanism to a law again.
 
@@ -54,7 +93,7 @@ def repeat_command(check: str, mechanism: Any) -> str:
     """
     package = sys.modules[__name__.partition(".")[0]]
     imports, elsewhere = ["from multi_freq_ldpy import *"], []
-    for cls in dict.fromkeys(map(type, (mechanism, *getattr(mechanism, "protocols", ())))):
+    for cls in dict.fromkeys(map(type, list_parts(mechanism))):
         if cls.__module__ == "__main__" or cls.__qualname__ != cls.__name__:
             elsewhere.append(f"{cls.__qualname__} from {cls.__module__}")
         elif getattr(package, cls.__name__, None) is not cls:

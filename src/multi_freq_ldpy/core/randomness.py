@@ -212,7 +212,18 @@ class Source:
 
     def skip(self, n: int) -> "Source":
         """Return the source of the users after the first n."""
-        return Source(self.key, self.first + n, None if self.numbers is None else self.numbers[n:])
+        numbers = None if self.numbers is None else self.numbers[n:]
+        return self._like(self.key, self.first + n, numbers)
+
+    def starting(self, first: int) -> "Source":
+        """Return the source of consecutive users from another number on."""
+        return self._like(self.key, first, None)
+
+    def _like(
+        self, key: NDArray[np.uint32], first: int, numbers: NDArray[np.uint64] | None
+    ) -> "Source":
+        """Return a source that is watched where this one is."""
+        return Source(key, first, numbers)
 
     def at(self, users: NDArray[np.int64]) -> "Source":
         """Return the source of the given users, counted from the first."""
@@ -229,7 +240,7 @@ class Source:
         numbers = (users.astype(np.uint64) + np.uint64(self.first)) * np.uint64(
             count
         ) + chosen.astype(np.uint64)
-        return Source(self.key, 0, numbers)
+        return self._like(self.key, 0, numbers)
 
     def users(self, n: int, stride: int) -> tuple[int, NDArray[np.uint64]]:
         """Return the users' numbers as kernels take them, if users of ``stride`` bytes have
@@ -252,7 +263,8 @@ class Source:
 
     def part(self, name: bytes) -> "Source":
         """Return the randomness of the same users for a purpose within this one."""
-        return Source.keyed(subkey(self.key.tobytes(), name), self.first, self.numbers)
+        key = np.frombuffer(subkey(self.key.tobytes(), name), "<u4")
+        return self._like(key, self.first, self.numbers)
 
     def below(self, n: int, m: int) -> NDArray[np.int64]:
         """Return a number for each of n users, exactly uniform in [0, m), m < 2³²."""

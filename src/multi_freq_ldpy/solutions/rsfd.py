@@ -146,6 +146,12 @@ class RSFD(SideBySide):
         validate.choice("fake", self.fake, ("zero", "random"))
         object.__setattr__(self, "balance", validate.flag("balance", self.balance))
         super()._check()
+        for each in self.leaves:
+            if not each.moments.binary:
+                raise TypeError(
+                    f"RSFD needs contributions of 0 and 1, which those of {validate.quote(each)}"
+                    " are not"
+                )
 
     @cached_property
     def fakes(self) -> tuple[Fake, ...]:

@@ -83,7 +83,7 @@ class SMP(Solution):
         rows, m = as_bytes(out, self.report_bytes), len(self.protocols)
         rows[:] = 0
         choice, sources = (
-            Source(source.part(b"attribute").key, 0),
+            source.part(b"attribute").starting(0),
             [source.part(b"%d" % j) for j in range(m)],
         )
         first, end = source.first, source.first + len(values)
@@ -95,7 +95,7 @@ class SMP(Solution):
             block = slice(start + before - first, start + before - first + len(chosen))
             for j, users in enumerate(group_users(chosen, m)):
                 if len(users):
-                    own = Source(sources[j].key, start + earlier[j])
+                    own = sources[j].starting(start + earlier[j])
                     held = take_users(self._of_part(values[block], j), users)
                     self._write(held, own, rows[block], j, users)
             out["attribute"][block] = chosen
