@@ -1,0 +1,316 @@
+"""Short ways: how far it is from a verb to its kernel, and what is done once only."""
+
+import inspect
+import re
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from own_hadamard import Hadamard
+
+import multi_freq_ldpy as ldp
+from multi_freq_ldpy import (
+    GRR,
+    LGRR,
+    LOLH,
+    LOSUE,
+    OLH,
+    OUE,
+    SHE,
+    SMP,
+    SPL,
+    SS,
+    Affine,
+    Channel,
+    Client,
+    DBitFlipPM,
+    Stream,
+    Survey,
+    registry,
+    wire,
+)
+from multi_freq_ldpy.core import parallel
+from multi_freq_ldpy.longitudinal.ledger import State
+from multi_freq_ldpy.mechanism import Mechanism
+from multi_freq_ldpy.protocol import budgets_of
+
+from .cases import NESTED, SMALL, SMALL_SOLUTIONS
+
+PACKAGE = Path(ldp.__file__).parent
+ONE_EACH: list[Any] = [
+    *(cls(5, *[3.0, 1.0][: len(budgets_of(cls))]) for cls in registry.PROTOCOLS.values()),
+    SPL(GRR, [3, 2], 1.0),
+    SMP(OUE, [3, 2], 1.0),
+    ldp.RSFD(GRR, [3, 2], 1.0),
+]
+
+
+@pytest.mark.parametrize("mechanism", ONE_EACH, ids=repr)
+def test_from_randomize_to_its_kernel_are_four_calls(mechanism: Any) -> None:
+    """The shortest way from ``randomize`` to a compiled function."""
+    values = np.zeros((3, len(mechanism.ks)), np.int64)
+    inputs = values if len(mechanism.ks) > 1 else values[:, 0]
+    mechanism.randomize(inputs, 1)
+    called: list[int] = []
+
+    def watch(function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            names = [each.function for each in inspect.stack()[1:]]
+            called.append(names.index("randomize") + 1)
+            return function(*arguments)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name, module in list(sys.modules.items()):
+            if name.startswith("multi_freq_ldpy.kernels.") and hasattr(module, "randomize"):
+                patch.setattr(module, "randomize", watch(module.randomize))
+        mechanism.randomize(inputs, 1)
+    assert called
+    assert min(called) <= 4, called
+
+
+@pytest.mark.parametrize("cls", [entry.cls for entry in registry.ENTRIES.values()])
+def test_at_most_six_classes_of_the_package(cls: type) -> None:
+    ours = [each for each in cls.__mro__ if each.__module__.startswith("multi_freq_ldpy")]
+    assert len(ours) <= 6, ours
+
+
+def test_nobody_asks_for_a_solution_by_its_class() -> None:
+    asked = re.compile(r"isinstance\([^()]*,\s*[^()]*\b(SMP|SPL)\b|issubclass\([^()]*\b(SMP|SPL)\b")
+    for path in PACKAGE.rglob("*.py"):
+        if path.parent.name != "solutions":
+            assert not asked.search(path.read_text()), path
+
+
+def bare_any(annotation: Any) -> bool:
+    """Tell whether an annotation is Any, or a union or sequence with it."""
+    if annotation is Any:
+        return True
+    origin, arguments = getattr(annotation, "__origin__", None), getattr(annotation, "__args__", ())
+    single = origin in (None, list, tuple) and not inspect.isclass(annotation)
+    return single and any(map(bare_any, arguments or ()))
+
+
+ANYTHING = {
+    "Estimate.to_frame": "a table of any kind",
+    "Estimates.to_frame": "a table of any kind",
+    "Rounds.to_frame": "a table of any kind",
+    "Comparison.to_frame": "a table of any kind",
+    "Survey.randomize": "a table of any kind",
+    "Mechanism.law": "a value, or a record",
+    "audit": "anything that can be called",
+    "Survey.from_table": "options of any protocol",
+    "compare": "factories and data of every kind",
+    "sample_size": "a domain size, or several",
+    "epsilon_for": "a domain size, or several",
+    "recommend": "a domain size, or several",
+    "Comparison.plot": "axes of matplotlib",
+}
+"""Where a value really is anything."""
+
+
+@pytest.mark.parametrize("name", [*ldp.__all__, "Mechanism"])
+def test_public_signatures_have_types(name: str) -> None:
+    found = Mechanism if name == "Mechanism" else getattr(ldp, name)
+    members = {name: found} if inspect.isfunction(found) else {}
+    if inspect.isclass(found):
+        members = {
+            f"{name}.{key}": each.fget if isinstance(each, property) else each
+            for key, each in vars(found).items()
+            if not key.startswith("_") and key != "protocol"  # an old name
+        }
+    for place, member in members.items():
+        if inspect.isfunction(member) and place not in ANYTHING:
+            hints = inspect.get_annotations(member, eval_str=False)
+            for parameter, annotation in hints.items():
+                kind = inspect.signature(member).parameters.get(parameter)
+                options = kind is not None and kind.kind is kind.VAR_KEYWORD
+                assert options or not bare_any(annotation), f"{place}: {parameter} is {annotation}"
+
+
+@pytest.mark.parametrize("mechanism", [*SMALL, *SMALL_SOLUTIONS], ids=repr)
+def test_counts_of_checked_reports(mechanism: Any) -> None:
+    """``count`` gives what ``tally`` counts, and how many reports speak of each value."""
+    values = np.zeros((300, len(mechanism.ks)), np.int64)
+    reports = mechanism.randomize(values if hasattr(mechanism, "protocols") else values[:, 0], 1)
+    counts, n = mechanism.count(wire.decode(mechanism, wire.encode(mechanism, reports)))
+    tally = mechanism.tally(reports)
+    assert counts.shape == n.shape == tally.n.shape == (mechanism._entries,)
+    assert np.array_equal(counts, tally.counts)
+    assert np.array_equal(n, tally.n)
+    assert not any(each.any() for each in mechanism.count(reports[:0]))
+
+
+@pytest.mark.parametrize("make", [lambda: Hadamard(60, 1.0), lambda: SMP(Hadamard, [9, 60], 1.0)])
+def test_a_tally_settles_once(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism, settled, gathered = make(), [], []
+    settle, gather = Hadamard._settle, Hadamard._gather
+    monkeypatch.setattr(
+        Hadamard, "_settle", lambda self, *given: settled.append(1) or settle(self, *given)
+    )
+    monkeypatch.setattr(
+        Hadamard, "_gather", lambda self, *given: gathered.append(1) or gather(self, *given)
+    )
+    n = 3 * parallel.GRAIN
+    values = np.zeros((n, len(mechanism.ks)), np.int64)
+    reports = mechanism.randomize(values if len(mechanism.ks) > 1 else values[:, 0], 1)
+    with parallel.use_threads(3):
+        tally = mechanism.tally(iter(np.split(reports, [10, 5000])))
+    assert len(settled) == len(mechanism.ks)
+    assert len(gathered) > 3 * len(mechanism.ks)
+    assert np.array_equal(tally.counts, mechanism.contributions(reports).sum(axis=0))
+
+
+def test_a_report_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = Survey({"a": ["x", "y"], "b": ["u", "v", "w"]}, epsilon=1.0)
+    reports = survey.randomize({"a": ["x"] * 500, "b": ["w"] * 500}, 1)
+    looked: list[int] = []
+    refused = SMP._refused
+    monkeypatch.setattr(
+        SMP, "_refused", lambda self, each: looked.append(len(each)) or refused(self, each)
+    )
+    survey.estimate(reports)
+    assert sum(looked) == 500
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        LGRR(5, 2.0, 1.0),
+        LOSUE(5, 2.0, 1.0),
+        LOLH(5, 2.0, 1.0),
+        DBitFlipPM(5, 2.0, d_bits=2),
+        SPL(LGRR, [3, 2], 4.0, 2.0),
+        SMP(LOSUE, [3, 2], 4.0, 2.0),
+        NESTED[3],
+    ],
+    ids=repr,
+)
+def test_a_report_recalls_once_and_writes_once(
+    mechanism: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What lasts is derived once for each leaf that is reported, and the file serialised once."""
+    record = [0] * len(mechanism.ks)
+    value = record if hasattr(mechanism, "protocols") else 0
+    client = Client.open(tmp_path / "client", mechanism)
+    recalled: list[str] = []
+    written: list[bytes] = []
+    for cls in {type(leaf) for leaf in mechanism.leaves}:
+        remember = cls._remember  # type: ignore[attr-defined]
+        monkeypatch.setattr(
+            cls,
+            "_remember",
+            lambda self, *given, remember=remember: (
+                recalled.append(repr(self)) or remember(self, *given)
+            ),
+        )
+    to_bytes = State.to_bytes
+    monkeypatch.setattr(State, "to_bytes", lambda self: written.append(b"") or to_bytes(self))
+    for expected in (1, 0, 0):
+        recalled.clear()
+        written.clear()
+        client.report(value)
+        assert len(recalled) == len(set(recalled)) <= len(mechanism.leaves)
+        assert recalled
+        assert len(written) == expected
+
+
+def test_a_file_that_others_write_is_read_again(tmp_path: Path) -> None:
+    """What was read last is used again only while the file has the same bytes."""
+    mechanism, path = LGRR(5, 2.0, 1.0), tmp_path / "client"
+    one, other = Client.open(path, mechanism), Client.open(path, mechanism)
+    old = path.read_bytes()
+    for value, client in enumerate((one, other, one, other)):
+        client.report(value)
+        assert one.spent == other.spent == 2.0 * (value + 1)
+    path.write_bytes(old)
+    path.chmod(0o600)
+    assert one.spent == other.spent == 0.0
+    path.write_bytes(old[:-3] + b"abc")
+    for client in (one, other):
+        with pytest.raises(ValueError, match="digest"):
+            client.report(0)
+
+
+@pytest.mark.parametrize("mechanism", [*SMALL, *SMALL_SOLUTIONS, Hadamard(5, 1.0)], ids=repr)
+def test_likelihoods_are_those_of_the_law(mechanism: Any) -> None:
+    """Every report under the first and the last input; bytes are taken as well as reports."""
+    single = not hasattr(mechanism, "protocols")
+    if any(isinstance(each, SHE) for each in mechanism.leaves):
+        nothing: Any = 0 if single else [0] * len(mechanism.ks)
+        with pytest.raises(ValueError, match="is not a fraction"):
+            mechanism.likelihood(mechanism.randomize(nothing), nothing)
+        return
+    for place in (0, -1):
+        record = [place % k for k in mechanism.ks]
+        value = record[0] if single else record
+        for report, chance in mechanism.law(value).items():
+            assert mechanism.likelihood(report, value) == chance
+    drawn = mechanism.randomize(value, 1)
+    assert mechanism.likelihood(drawn, value) == mechanism.law(value)[np.asarray(drawn).tobytes()]
+
+
+def test_likelihoods_of_large_domains() -> None:
+    for mechanism in (GRR(2**31, 20.0), OUE(5000, 1.0), SS(3000, 2.0), OLH(10**6, 1.0)):
+        report = mechanism.randomize(7, Stream(1))
+        ratio = mechanism.likelihood(report, 7) / mechanism.likelihood(report, 8)
+        assert ratio in (1, mechanism.ratio, 1 / mechanism.ratio)
+
+
+@pytest.mark.parametrize(
+    ("report", "value", "message"),
+    [
+        (5, 0, "reports"),
+        (b"12", 0, "report must have 1 bytes"),
+        (b"\x09", 0, "reports"),
+        ([0, 1], 0, "report"),
+        ("0", 0, "report"),
+        (0, 5, "value"),
+        (0, [0, 1], "value must be that of one user"),
+    ],
+)
+def test_likelihoods_of_what_is_none(report: Any, value: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        GRR(5, 1.0).likelihood(report, value)
+
+
+def test_channels() -> None:
+    """A channel made without a kind is affine; contributions of ±1 have a known law."""
+    assert type(Channel(0.5, 0.25)) is Affine
+    assert Channel(0.5, q=0.25) == Affine(0.5, 0.25)
+    binary, signs = Affine(0.75, 0.5), Affine(0.5, 0.0, 1.0, 1.0, 0.0, 0.0)
+    assert (binary.smallest, binary.largest, binary.known_law) == (0, 1, True)
+    assert (signs.smallest, signs.largest, signs.known_law, signs.binary) == (-1, 1, True, False)
+    for sampled in (False, True):
+        start, law = binary.count_law(40, 0.25, sampled=sampled)
+        low, spread = signs.count_law(40, 0.25, sampled=sampled)
+        assert low == 2 * start - 40
+        assert np.allclose(spread[::2], law)
+        assert not spread[1::2].any()
+    assert not Affine(1.0, 0.0, 3.0, 2.0).known_law
+    with pytest.raises(ValueError, match="not a sum of two binomials"):
+        Affine(1.0, 0.0, 3.0, 2.0).count_law(10, 0.5, sampled=True)
+    with pytest.raises(TypeError, match="abstract"):
+        type("Half", (Channel,), {})()
+
+
+def test_a_second_round_is_written_once() -> None:
+    """Two rounds of independent bits, and what lasts of them, by hand."""
+    p, q, keep, flip = Fraction(3, 4), Fraction(1, 3), Fraction(4, 5), Fraction(1, 5)
+    first = Affine(p, q, own_other=p * q, others=q * q)
+    both = first.then(keep, flip)
+    own, other = flip + p * (keep - flip), flip + q * (keep - flip)
+    assert (both.p, both.q, both.own_other, both.others) == (own, other, own * other, other**2)
+    assert both.binary
+    lasting = first.recalled(keep, flip)
+    assert lasting.p2 == p * keep**2 + (1 - p) * flip**2
+    assert lasting.q2 == q * keep**2 + (1 - q) * flip**2
+    alone = first.then(keep, flip, exclusive=True)
+    assert (alone.own_other, alone.others) == (0, 0)
+    chain = LGRR(3, 2.0, 1.0)
+    weights = [Fraction(weight, 2**64) for weight in chain.second]
+    assert chain.lasting == chain.permanent.moments.recalled(*weights)
