@@ -5,7 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from multi_freq_ldpy import SHE, checks
-from multi_freq_ldpy.checks.tools import likelihoods_of
+from multi_freq_ldpy.analysis.worst_case import tabulate
+from multi_freq_ldpy.checks.tools import listed
 from multi_freq_ldpy.mechanism import Mechanism
 
 from .cases import EVERY, SMALL, SMALL_SOLUTIONS
@@ -26,7 +27,9 @@ def test_check(mechanism: Mechanism, check: str, proved: Callable[[str, int], No
         proved("checks passed by a mechanism with its parameters", 1)
         if check == "privacy" and not hasattr(mechanism, "log_law"):
             proved("settings enumerated: all reports, all pairs of inputs", 1)
-            proved("pairs of a report and an input in them", likelihoods_of(mechanism).levels.size)
+            proved(
+                "pairs of a report and an input in them", listed(tabulate, mechanism).levels.size
+            )
     except checks.NotApplicable:
         # Only enumeration may not apply: where reports are unbounded (SHE) or too many (large
         # domains)

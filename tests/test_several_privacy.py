@@ -72,6 +72,15 @@ def losses(solution: Any, kind: str) -> tuple[float, float]:
     differ in one attribute.
     """
     hidden = isinstance(solution, RSFD)
+    if any(hasattr(each, "protocols") for each in solution.protocols):  # solutions within it
+        each = [
+            losses(
+                part if hasattr(part, "protocols") else SMP.of([part]), getattr(part, "fake", "")
+            )
+            for part in solution.protocols
+        ]
+        wholes, ones = zip(*each, strict=True)
+        return (max if isinstance(solution, SMP) else sum)(wholes), max(ones)
     tables = [
         classes(each, fake_law(each, kind) if hidden else None) for each in solution.protocols
     ]

@@ -116,7 +116,7 @@ ANYTHING = {
 @pytest.mark.parametrize("name", [*ldp.__all__, "Mechanism"])
 def test_public_signatures_have_types(name: str) -> None:
     found = Mechanism if name == "Mechanism" else getattr(ldp, name)
-    members = {name: found} if inspect.isfunction(found) else {}
+    members: dict[str, Any] = {name: found} if inspect.isfunction(found) else {}
     if inspect.isclass(found):
         members = {
             f"{name}.{key}": each.fget if isinstance(each, property) else each

@@ -6,7 +6,7 @@ Reports are drawn, checked and counted.
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
@@ -312,23 +312,20 @@ class Mechanism(ABC):
 
         return json.dumps(self._fields(), sort_keys=True).encode()
 
+    def _gather_range(self, batch: NDArray[Any], low: int, high: int) -> tuple[Counts, Counts]:
+        """Gather some reports of a batch."""
+        gathered = self._gather(batch[low:high])
+        if gathered.shape != (self._space,):
+            raise ValueError(
+                f"_gather must return _space={self._space} numbers, not {gathered.shape}"
+            )
+        return gathered, self._answers(batch[low:high])
+
     def _tally(self, batches: Iterable[NDArray[Any]]) -> Tally:
         """Return the tally of batches of checked reports."""
         gathered, n, users = np.zeros(self._space, np.int64), np.zeros(self._entries, np.int64), 0
         for batch in batches:
-            found: list[tuple[Counts, Counts]] = []
-
-            def job(
-                low: int, high: int, batch: NDArray[Any] = batch, found: list[Any] = found
-            ) -> None:
-                found.append((self._gather(batch[low:high]), self._answers(batch[low:high])))
-
-            parallel.run_ranges(len(batch), job)
-            for one, answers in found:
-                if one.shape != gathered.shape:
-                    raise ValueError(
-                        f"_gather must return _space={self._space} numbers, not {one.shape}"
-                    )
+            for one, answers in parallel.map_ranges(len(batch), partial(self._gather_range, batch)):
                 gathered, n = gathered + one, n + answers
             users += len(batch)
         counts = self._settle(gathered, n)
@@ -380,16 +377,16 @@ class Mechanism(ABC):
                 f"not a report of {validate.quote(self)}",
             )
         result = np.ascontiguousarray(array, empty.dtype)
-        refused: list[int] = []
 
-        def job(low: int, high: int) -> None:
+        def first_refused(low: int, high: int) -> int | None:
             for start in range(low, high, BATCH):
                 bad = self._refused(result[start : min(high, start + BATCH)])
                 if bad.any():
-                    refused.append(start + int(np.argmax(bad)))
-                    return
+                    return start + int(np.argmax(bad))
+            return None
 
-        parallel.run_ranges(len(result), job)
+        found = parallel.map_ranges(len(result), first_refused)
+        refused = [i for i in found if i is not None]
         if refused:
             i = min(refused)
             raise ValueError(

@@ -249,19 +249,21 @@ class Protocol(Mechanism):
                 return found, np.broadcast_to(np.int64(n), self.cells)
         source = Source.of(as_stream(rng), self._label, n)
         step = max(1, min(BATCH, 2**24 // self.report_bytes))
-        totals: list[tuple[Counts, Counts]] = []
 
-        def job(low: int, high: int) -> None:
+        def job(low: int, high: int) -> tuple[Counts, Counts]:
+            gathered, answers = np.zeros(self._space, np.int64), np.zeros(self.cells, np.int64)
             for start in range(low, high, step):
                 stop = min(high, start + step)
                 first, last = np.searchsorted(ends, (start, stop - 1), side="right")
                 edges = np.clip(ends[first : last + 1], start, stop)
                 held = edges - np.concatenate(([start], edges[:-1]))
                 values = as_readonly(np.repeat(np.arange(first, last + 1) - 1, held))
-                totals.append(self._draw_and_gather(values, source.skip(start)))
+                one, n = self._draw_and_gather(values, source.skip(start))
+                gathered, answers = gathered + one, answers + n
+            return gathered, answers
 
-        parallel.run_ranges(n, job)
-        gathered, answers = (np.sum(each, axis=0) for each in zip(*totals, strict=True))
+        both = zip(*parallel.map_ranges(n, job), strict=True)
+        gathered, answers = (np.sum(each, axis=0) for each in both)
         return self._settle(gathered, answers), answers
 
     def _simulate_part(self, held: Sequence[Counts], n: int, rng: Rng) -> tuple[Counts, Counts]:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import wire
 from ..analysis import worst_case
 from ..mechanism import Mechanism
-from .tools import ENUMERATED, NotApplicable, cell_of, enclose_exponential, holds, likelihoods_of
+from .tools import cell_of, enclose_exponential, holds, listed
 
 MOST_NUMBERS = 2**27
 """Numbers that are added up for all inputs; of more, for some of the inputs."""
@@ -21,7 +21,7 @@ def moments(mechanism: Mechanism) -> None:
     So are the means of products of contributions to the own value and another one. Those to two
     others agree on average over values, within one per cent.
     """
-    table = likelihoods_of(mechanism)
+    table = listed(worst_case.tabulate, mechanism)
     reports = wire.decode(mechanism, table.data)
     contributed = mechanism.contributions(reports).astype(np.int64)
     others: dict[int, list[Any]] = {}
@@ -148,10 +148,7 @@ def claimed_ratio(mechanism: Mechanism, *claims: tuple[Fraction | None, float]) 
 
     For any two inputs, and for two that differ in one attribute.
     """
-    try:
-        found = worst_case.find_losses(mechanism, ENUMERATED)
-    except worst_case.Unlisted as error:
-        raise NotApplicable(str(error)) from None
+    found = listed(worst_case.find_losses, mechanism)
     names = ("", " between inputs that differ in one attribute")
     for name, worst, (fraction, loss) in zip(names, found, claims, strict=True):
         if worst.ratio is None:

@@ -7,7 +7,7 @@ from dataclasses import fields
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, floor, prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from ..core.randomness import Source
 from ..mechanism import Mechanism
 from ..protocol import Protocol
 
+T = TypeVar("T")
 Z = 6.0
 """Standard deviations beyond which a statistical law rejects.
 
@@ -170,16 +171,13 @@ def laws_of(mechanism: Any) -> list[dict[bytes, Fraction]]:
     """Return the law of every input, the last attribute changing fastest, where that can be gone
     through.
     """
-    try:
-        return worst_case.laws_of(mechanism, ENUMERATED)
-    except worst_case.Unlisted as error:
-        raise NotApplicable(str(error)) from None
+    return listed(worst_case.laws_of, mechanism)
 
 
-def likelihoods_of(mechanism: Mechanism) -> worst_case.Likelihoods:
-    """Return how likely every report is for every input, where that can be gone through."""
+def listed(what: Callable[[Mechanism, int], T], mechanism: Mechanism) -> T:
+    """Return what goes through every report, where they are not too many."""
     try:
-        return worst_case.tabulate(mechanism, ENUMERATED)
+        return what(mechanism, ENUMERATED)
     except worst_case.Unlisted as error:
         raise NotApplicable(str(error)) from None
 

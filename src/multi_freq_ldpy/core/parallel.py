@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+R = TypeVar("R")
 GRAIN = 1 << 13
 """Fewest users worth a thread of their own."""
 
@@ -74,6 +75,13 @@ def run_ranges(n: int, job: Callable[[int, int], object]) -> None:
     for error in errors:
         if error is not None:
             raise error
+
+
+def map_ranges(n: int, job: Callable[[int, int], R]) -> list[R]:
+    """Return what ``job(low, high)`` returns on ranges that cover ``range(n)``, in any order."""
+    found: list[R] = []
+    run_ranges(n, lambda low, high: found.append(job(low, high)))
+    return found
 
 
 def _run_marked(job: Callable[[int, int], object], low: int, high: int) -> None:

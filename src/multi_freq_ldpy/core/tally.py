@@ -6,7 +6,7 @@ Tallies of disjoint users add exactly.
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ from .deprecation import accept_old_names, old_attribute
 
 if TYPE_CHECKING:
     from ..mechanism import Mechanism
+    from ..protocol import Protocol
+    from ..solutions.rsfd import Attribute
 
 MAGIC = b"MFLT"
 VERSION = 1
@@ -31,32 +33,10 @@ def digest_of(data: bytes) -> bytes:
     return hashlib.blake2b(data, digest_size=DIGEST).digest()
 
 
-class Seen(Protocol):
-    """One attribute as the aggregator sees it: a channel, in fractions and in floats, what lasts of
-    it, and its domain.
-    """
-
-    @property
-    def moments(self) -> Affine:
-        """The channel in fractions."""
-
-    @property
-    def channel(self) -> Affine:
-        """The channel in floats."""
-
-    @property
-    def lasting(self) -> Affine:
-        """The channel of what lasts."""
-
-    @property
-    def cells(self) -> int:
-        """The number of frequencies."""
-
-
 class Part(NamedTuple):
     """An attribute as the aggregator sees it, and where its counts are in a tally."""
 
-    seen: Seen
+    seen: "Protocol | Attribute"
     entries: slice
 
 

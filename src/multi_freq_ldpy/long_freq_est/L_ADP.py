@@ -11,7 +11,7 @@ from typing import Any
 from ..adaptive import best
 from ..core.randomness import Rng
 from ..longitudinal.chains import LGRR
-from ..paper.shared import Reports, Vector, remember_by_parameters
+from ..paper.shared import Sent, Vector, remember_by_parameters
 from .L_GRR import L_GRR_Aggregator_IBU, L_GRR_Aggregator_MI, L_GRR_Client
 from .L_OSUE import L_OSUE_Aggregator_IBU, L_OSUE_Aggregator_MI, L_OSUE_Client
 
@@ -32,7 +32,7 @@ def L_ADP_Client(input_data: int, k: int, eps_perm: float, eps_1: float, *, rng:
     return L_OSUE_Client(input_data, k, eps_perm, eps_1, rng=rng)
 
 
-def L_ADP_Aggregator_MI(reports: Reports, k: int, eps_perm: float, eps_1: float) -> Vector:
+def L_ADP_Aggregator_MI(reports: Sent, k: int, eps_perm: float, eps_1: float) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     if _small(k, eps_perm, eps_1):
         return L_GRR_Aggregator_MI(reports, k, eps_perm, eps_1)
@@ -40,7 +40,7 @@ def L_ADP_Aggregator_MI(reports: Reports, k: int, eps_perm: float, eps_1: float)
 
 
 def L_ADP_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     eps_perm: float,
     eps_1: float,

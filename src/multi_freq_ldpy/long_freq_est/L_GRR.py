@@ -12,7 +12,7 @@ from ..core.randomness import Rng
 from ..longitudinal.chains import LGRR
 from ..paper.forms import SYMBOL, draw_ahead, draw_with_rng
 from ..paper.shared import (
-    Reports,
+    Sent,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -35,13 +35,13 @@ def L_GRR_Client(input_data: int, k: int, eps_perm: float, eps_1: float, *, rng:
     return value
 
 
-def L_GRR_Aggregator_MI(reports: Reports, k: int, eps_perm: float, eps_1: float) -> Vector:
+def L_GRR_Aggregator_MI(reports: Sent, k: int, eps_perm: float, eps_1: float) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     return estimate_normalised(_drawn(k, eps_perm, eps_1).mechanism.tally(require_reports(reports)))
 
 
 def L_GRR_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     eps_perm: float,
     eps_1: float,

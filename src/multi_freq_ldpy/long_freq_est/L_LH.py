@@ -14,7 +14,7 @@ from ..longitudinal.chains import LBLH, LOLH
 from ..paper.forms import PAIR, draw_ahead, draw_with_rng
 from ..paper.shared import (
     Ahead,
-    Reports,
+    Sent,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -28,7 +28,7 @@ def _drawn(k: int, eps_perm: float, eps_1: float, optimal: bool) -> Ahead:
     return draw_ahead(LOLH if validate.flag("optimal", optimal) else LBLH, PAIR, k, eps_perm, eps_1)
 
 
-def _tally(reports: Reports, k: int, eps_perm: float, eps_1: float, optimal: bool) -> Tally:
+def _tally(reports: Sent, k: int, eps_perm: float, eps_1: float, optimal: bool) -> Tally:
     reports = require_reports(reports)
     return PAIR.tally(_drawn(k, eps_perm, eps_1, optimal).mechanism, reports)
 
@@ -48,14 +48,14 @@ def L_LH_Client(
 
 
 def L_LH_Aggregator_MI(
-    reports: Reports, k: int, eps_perm: float, eps_1: float, optimal: bool = True
+    reports: Sent, k: int, eps_perm: float, eps_1: float, optimal: bool = True
 ) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     return estimate_normalised(_tally(reports, k, eps_perm, eps_1, optimal))
 
 
 def L_LH_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     eps_perm: float,
     eps_1: float,

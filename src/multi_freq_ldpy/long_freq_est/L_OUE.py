@@ -11,7 +11,7 @@ from functools import partial
 from ..core.randomness import Rng
 from ..longitudinal.chains import LOUE
 from ..paper.forms import ROW, draw_ahead, draw_with_rng, tally_vectors
-from ..paper.shared import Reports, Vector, estimate_by_update, estimate_normalised, remember_latest
+from ..paper.shared import Sent, Vector, estimate_by_update, estimate_normalised, remember_latest
 
 _drawn = remember_latest(partial(draw_ahead, LOUE, ROW))
 
@@ -31,14 +31,14 @@ def L_OUE_Client(
 
 
 def L_OUE_Aggregator_MI(
-    reports: Reports, eps_perm: float, eps_1: float, *, k: int | None = None
+    reports: Sent, eps_perm: float, eps_1: float, *, k: int | None = None
 ) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised; packed reports need ``k``."""
     return estimate_normalised(tally_vectors(LOUE, reports, k, eps_perm, eps_1))
 
 
 def L_OUE_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     eps_perm: float,
     eps_1: float,

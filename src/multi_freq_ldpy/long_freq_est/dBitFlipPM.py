@@ -11,7 +11,7 @@ from functools import partial
 from ..core.randomness import Rng
 from ..longitudinal.dbitflip import DBitFlipPM
 from ..paper.forms import BUCKETS, draw_ahead, draw_with_rng
-from ..paper.shared import Reports, Vector, estimate_normalised, remember_latest, require_reports
+from ..paper.shared import Sent, Vector, estimate_normalised, remember_latest, require_reports
 
 _drawn = remember_latest(partial(draw_ahead, DBitFlipPM, BUCKETS))
 
@@ -30,7 +30,7 @@ def dBitFlipPM_Client(
     return row
 
 
-def dBitFlipPM_Aggregator_MI(reports: Reports, b: int, d_bits: int, eps_perm: float) -> Vector:
+def dBitFlipPM_Aggregator_MI(reports: Sent, b: int, d_bits: int, eps_perm: float) -> Vector:
     """Return the estimated frequencies of the buckets, clipped at 0 and normalised."""
     reports = require_reports(reports)
     return estimate_normalised(BUCKETS.tally(_drawn(b, eps_perm, b, d_bits).mechanism, reports))

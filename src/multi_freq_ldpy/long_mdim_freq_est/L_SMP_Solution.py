@@ -8,20 +8,18 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from ..adaptive import best
 from ..core import validate
 from ..core.randomness import Rng
 from ..longitudinal.chains import LGRR, LOSUE, LOUE, LSOUE, LSUE
 from ..longitudinal.dbitflip import DBitFlipPM
 from ..paper.several import aggregate, answer, domain_sizes, draw_solution_ahead
-from ..paper.shared import Reports, Sizes, Vector
+from ..paper.shared import Ks, Row, Sent, Vector
 from ..solutions.smp import SMP
 
 
 def SMP_L_GRR_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the first report on it, a value.
 
@@ -31,14 +29,14 @@ def SMP_L_GRR_Client(
 
 
 def SMP_L_GRR_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, eps_perm: float, eps_1: float
+    reports_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SMP, LGRR, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
 def SMP_L_SUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the first report on it, a unary vector.
 
@@ -48,7 +46,7 @@ def SMP_L_SUE_Client(
 
 
 def SMP_L_SUE_Aggregator_MI(
-    reports_ue_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_ue_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -59,7 +57,7 @@ def SMP_L_SUE_Aggregator_MI(
 
 
 def SMP_L_SOUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the first report on it, a unary vector.
 
@@ -69,7 +67,7 @@ def SMP_L_SOUE_Client(
 
 
 def SMP_L_SOUE_Aggregator_MI(
-    reports_ue_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_ue_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -80,7 +78,7 @@ def SMP_L_SOUE_Aggregator_MI(
 
 
 def SMP_L_OUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the first report on it, a unary vector.
 
@@ -90,7 +88,7 @@ def SMP_L_OUE_Client(
 
 
 def SMP_L_OUE_Aggregator_MI(
-    reports_ue_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_ue_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -101,7 +99,7 @@ def SMP_L_OUE_Aggregator_MI(
 
 
 def SMP_L_OSUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the first report on it, a unary vector.
 
@@ -111,7 +109,7 @@ def SMP_L_OSUE_Client(
 
 
 def SMP_L_OSUE_Aggregator_MI(
-    reports_ue_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_ue_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -122,7 +120,7 @@ def SMP_L_OSUE_Aggregator_MI(
 
 
 def SMP_L_ADP_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the first report on it, a value or a unary vector.
 
@@ -132,21 +130,14 @@ def SMP_L_ADP_Client(
 
 
 def SMP_L_ADP_Aggregator_MI(
-    reports_ue_tuple: Reports, lst_k: Sizes, d: int, eps_perm: float, eps_1: float
+    reports_ue_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SMP, best, lst_k, d, eps_perm, eps_1), reports_ue_tuple)
 
 
 def SMP_dBitFlipPM_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    lst_b: Sizes,
-    d_bits: int,
-    d: int,
-    eps_perm: float,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, lst_b: Ks, d_bits: int, d: int, eps_perm: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the first report on it: bits, −1 where not held.
 
@@ -156,7 +147,7 @@ def SMP_dBitFlipPM_Client(
 
 
 def SMP_dBitFlipPM_Aggregator_MI(
-    reports_ue_tuple: Reports, lst_b: Sizes, d_bits: int, d: int, eps_perm: float
+    reports_ue_tuple: Sent, lst_b: Ks, d_bits: int, d: int, eps_perm: float
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute's buckets, clipped at 0 and normalised."""
     b = tuple(lst_b) if type(lst_b) is list else validate.domain_sizes("lst_b", lst_b)

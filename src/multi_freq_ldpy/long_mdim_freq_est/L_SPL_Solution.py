@@ -8,20 +8,18 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from ..adaptive import best
 from ..core import validate
 from ..core.randomness import Rng
 from ..longitudinal.chains import LGRR, LOSUE, LOUE, LSOUE, LSUE
 from ..longitudinal.dbitflip import DBitFlipPM
 from ..paper.several import aggregate, answer, domain_sizes, draw_solution_ahead
-from ..paper.shared import Reports, Sizes, Vector
+from ..paper.shared import Ks, Row, Sent, Vector
 from ..solutions.spl import SPL
 
 
 def SPL_L_GRR_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's first report on every attribute, a value.
 
@@ -31,14 +29,14 @@ def SPL_L_GRR_Client(
 
 
 def SPL_L_GRR_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, eps_perm: float, eps_1: float
+    reports_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SPL, LGRR, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
 def SPL_L_SUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
@@ -48,7 +46,7 @@ def SPL_L_SUE_Client(
 
 
 def SPL_L_SUE_Aggregator_MI(
-    reports_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -59,7 +57,7 @@ def SPL_L_SUE_Aggregator_MI(
 
 
 def SPL_L_SOUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
@@ -69,7 +67,7 @@ def SPL_L_SOUE_Client(
 
 
 def SPL_L_SOUE_Aggregator_MI(
-    reports_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -80,7 +78,7 @@ def SPL_L_SOUE_Aggregator_MI(
 
 
 def SPL_L_OUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
@@ -90,7 +88,7 @@ def SPL_L_OUE_Client(
 
 
 def SPL_L_OUE_Aggregator_MI(
-    reports_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -101,7 +99,7 @@ def SPL_L_OUE_Aggregator_MI(
 
 
 def SPL_L_OSUE_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's first report on every attribute, a unary vector.
 
@@ -111,7 +109,7 @@ def SPL_L_OSUE_Client(
 
 
 def SPL_L_OSUE_Aggregator_MI(
-    reports_tuple: Reports, d: int, eps_perm: float, eps_1: float, *, lst_k: Sizes | None = None
+    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -122,7 +120,7 @@ def SPL_L_OSUE_Aggregator_MI(
 
 
 def SPL_L_ADP_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's first report on every attribute, a value or a unary vector.
 
@@ -132,21 +130,14 @@ def SPL_L_ADP_Client(
 
 
 def SPL_L_ADP_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, eps_perm: float, eps_1: float
+    reports_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SPL, best, lst_k, d, eps_perm, eps_1), reports_tuple)
 
 
 def SPL_dBitFlipPM_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    lst_b: Sizes,
-    d_bits: int,
-    d: int,
-    eps_perm: float,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, lst_b: Ks, d_bits: int, d: int, eps_perm: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's first report on every attribute: bits, −1 where not held.
 
@@ -156,7 +147,7 @@ def SPL_dBitFlipPM_Client(
 
 
 def SPL_dBitFlipPM_Aggregator_MI(
-    reports_tuple: Reports, lst_b: Sizes, d_bits: int, d: int, eps_perm: float
+    reports_tuple: Sent, lst_b: Ks, d_bits: int, d: int, eps_perm: float
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute's buckets, clipped at 0 and normalised."""
     b = tuple(lst_b) if type(lst_b) is list else validate.domain_sizes("lst_b", lst_b)

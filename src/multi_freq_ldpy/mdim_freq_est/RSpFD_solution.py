@@ -8,38 +8,28 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from ..core.randomness import Rng
 from ..paper.several import adp, aggregate, answer, draw_solution_ahead, lh, ue
-from ..paper.shared import Reports, Sizes, Vector
+from ..paper.shared import Ks, Row, Sent, Vector
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
 from ..solutions.rsfd import RSFD
 
 
 def RSpFD_GRR_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, epsilon: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized value of the sampled attribute among fakes for the others."""
     return answer(RSFD, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
-def RSpFD_GRR_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float
-) -> list[Vector]:
+def RSpFD_GRR_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(RSFD, GRR, lst_k, d, epsilon), reports_tuple)
 
 
 def RSpFD_UE_zero_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized unary vector of the sampled attribute among fakes for the
     others.
@@ -48,7 +38,7 @@ def RSpFD_UE_zero_Client(
 
 
 def RSpFD_UE_zero_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(
@@ -57,13 +47,7 @@ def RSpFD_UE_zero_Aggregator_MI(
 
 
 def RSpFD_UE_rnd_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized unary vector of the sampled attribute among fakes for the
     others.
@@ -72,7 +56,7 @@ def RSpFD_UE_rnd_Client(
 
 
 def RSpFD_UE_rnd_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(
@@ -81,13 +65,7 @@ def RSpFD_UE_rnd_Aggregator_MI(
 
 
 def RSpFD_LH_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized hashed value and seed of the sampled attribute among fakes for
     the others.
@@ -96,34 +74,26 @@ def RSpFD_LH_Client(
 
 
 def RSpFD_LH_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(RSFD, lh(optimal), lst_k, d, epsilon), reports_tuple)
 
 
 def RSpFD_SS_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, epsilon: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized set of the sampled attribute among fakes for the others."""
     return answer(RSFD, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
-def RSpFD_SS_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float
-) -> list[Vector]:
+def RSpFD_SS_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(RSFD, SS, lst_k, d, epsilon), reports_tuple)
 
 
 def RSpFD_ADP_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized value or unary vector of the sampled attribute among fakes for
     the others.
@@ -132,7 +102,7 @@ def RSpFD_ADP_Client(
 
 
 def RSpFD_ADP_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(RSFD, adp(optimal), lst_k, d, epsilon), reports_tuple)

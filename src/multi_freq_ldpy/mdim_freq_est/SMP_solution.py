@@ -8,50 +8,35 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from ..core.randomness import Rng
 from ..paper.several import adp, aggregate, answer, domain_sizes, draw_solution_ahead, lh, ue
-from ..paper.shared import Reports, Sizes, Vector
+from ..paper.shared import Ks, Row, Sent, Vector
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
 from ..solutions.smp import SMP
 
 
 def SMP_GRR_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, epsilon: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized value of it."""
     return answer(SMP, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
-def SMP_GRR_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float
-) -> list[Vector]:
+def SMP_GRR_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SMP, GRR, lst_k, d, epsilon), reports_tuple)
 
 
 def SMP_UE_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized unary vector of it."""
     return answer(SMP, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_UE_Aggregator_MI(
-    reports_tuple: Reports,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    lst_k: Sizes | None = None,
+    reports_tuple: Sent, d: int, epsilon: float, optimal: bool = True, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -62,54 +47,40 @@ def SMP_UE_Aggregator_MI(
 
 
 def SMP_LH_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized hashed value and seed of it."""
     return answer(SMP, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_LH_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SMP, lh(optimal), lst_k, d, epsilon), reports_tuple)
 
 
 def SMP_SS_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, epsilon: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized set of it."""
     return answer(SMP, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
-def SMP_SS_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float
-) -> list[Vector]:
+def SMP_SS_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SMP, SS, lst_k, d, epsilon), reports_tuple)
 
 
 def SMP_ADP_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> tuple[int, Any]:
     """Return one user's sampled attribute and the randomized value or unary vector of it."""
     return answer(SMP, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SMP_ADP_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SMP, adp(optimal), lst_k, d, epsilon), reports_tuple)

@@ -8,50 +8,35 @@
 
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from ..core.randomness import Rng
 from ..paper.several import adp, aggregate, answer, domain_sizes, draw_solution_ahead, lh, ue
-from ..paper.shared import Reports, Sizes, Vector
+from ..paper.shared import Ks, Row, Sent, Vector
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
 from ..solutions.spl import SPL
 
 
 def SPL_GRR_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, epsilon: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized value of each attribute."""
     return answer(SPL, GRR, input_tuple, rng, lst_k, d, epsilon)
 
 
-def SPL_GRR_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float
-) -> list[Vector]:
+def SPL_GRR_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SPL, GRR, lst_k, d, epsilon), reports_tuple)
 
 
 def SPL_UE_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized unary vector of each attribute."""
     return answer(SPL, ue(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_UE_Aggregator_MI(
-    reports_tuple: Reports,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    lst_k: Sizes | None = None,
+    reports_tuple: Sent, d: int, epsilon: float, optimal: bool = True, *, lst_k: Ks | None = None
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
@@ -62,54 +47,40 @@ def SPL_UE_Aggregator_MI(
 
 
 def SPL_LH_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized hashed value and seed of each attribute."""
     return answer(SPL, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_LH_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SPL, lh(optimal), lst_k, d, epsilon), reports_tuple)
 
 
 def SPL_SS_Client(
-    input_tuple: ArrayLike, lst_k: Sizes, d: int, epsilon: float, *, rng: Rng = None
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized set of each attribute."""
     return answer(SPL, SS, input_tuple, rng, lst_k, d, epsilon)
 
 
-def SPL_SS_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float
-) -> list[Vector]:
+def SPL_SS_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SPL, SS, lst_k, d, epsilon), reports_tuple)
 
 
 def SPL_ADP_Client(
-    input_tuple: ArrayLike,
-    lst_k: Sizes,
-    d: int,
-    epsilon: float,
-    optimal: bool = True,
-    *,
-    rng: Rng = None,
+    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
 ) -> list[Any]:
     """Return one user's randomized value or unary vector of each attribute."""
     return answer(SPL, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
 
 
 def SPL_ADP_Aggregator_MI(
-    reports_tuple: Reports, lst_k: Sizes, d: int, epsilon: float, optimal: bool = True
+    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
 ) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     return aggregate(draw_solution_ahead(SPL, adp(optimal), lst_k, d, epsilon), reports_tuple)

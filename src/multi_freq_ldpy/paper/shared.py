@@ -14,7 +14,7 @@ from functools import lru_cache, wraps
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..core import randomness, validate
 from ..core.channel import Channel
@@ -27,10 +27,12 @@ R = TypeVar("R")
 _nothing = object()
 Vector = NDArray[np.float64]
 _ALL = np.empty(0, np.int64)
-Reports: TypeAlias = Iterable[object]
+Sent: TypeAlias = Iterable[object]
 """What clients returned, or an array of reports."""
-Sizes: TypeAlias = Sequence[int] | NDArray[Any]
-"""One number per attribute."""
+Row: TypeAlias = ArrayLike
+"""A record: one value per attribute."""
+Ks: TypeAlias = Sequence[int] | NDArray[Any]
+"""Domain sizes, or other numbers: one per attribute."""
 
 
 class Ahead:

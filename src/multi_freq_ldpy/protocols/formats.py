@@ -124,16 +124,12 @@ class Symbols(Format):
     """A report is a value of the domain."""
 
     k: int
+    work = 1
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
         """The smallest unsigned integer type."""
         return symbol_dtype(self.k)
-
-    @property
-    def work(self) -> int:
-        """One symbol."""
-        return 1
 
     @property
     def size(self) -> int:

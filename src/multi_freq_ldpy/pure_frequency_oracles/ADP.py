@@ -10,7 +10,7 @@ from typing import Any
 from ..adaptive import best
 from ..core import validate
 from ..core.randomness import Rng
-from ..paper.shared import Reports, Vector, remember_by_parameters, remember_latest
+from ..paper.shared import Sent, Vector, remember_by_parameters, remember_latest
 from ..protocols.grr import GRR
 from ..protocols.unary import OUE, SUE
 from .GRR import GRR_Aggregator_IBU, GRR_Aggregator_MI, GRR_Client
@@ -35,7 +35,7 @@ def ADP_Client(
     return UE_Client(input_data, k, epsilon, optimal, rng=rng)
 
 
-def ADP_Aggregator_MI(reports: Reports, k: int, epsilon: float, optimal: bool = True) -> Vector:
+def ADP_Aggregator_MI(reports: Sent, k: int, epsilon: float, optimal: bool = True) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     if _small(k, epsilon, optimal):
         return GRR_Aggregator_MI(reports, k, epsilon)
@@ -43,7 +43,7 @@ def ADP_Aggregator_MI(reports: Reports, k: int, epsilon: float, optimal: bool = 
 
 
 def ADP_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     epsilon: float,
     optimal: bool = True,

@@ -10,7 +10,7 @@ from typing import Any
 from ..core.randomness import Rng
 from ..paper.forms import SYMBOL, draw_ahead, draw_with_rng
 from ..paper.shared import (
-    Reports,
+    Sent,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -43,7 +43,7 @@ def GRR_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> i
     return value
 
 
-def GRR_Aggregator_MI(reports: Reports, k: int, epsilon: float) -> Vector:
+def GRR_Aggregator_MI(reports: Sent, k: int, epsilon: float) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     return estimate_normalised(
         draw_ahead(GRR, SYMBOL, k, epsilon).mechanism.tally(require_reports(reports))
@@ -51,7 +51,7 @@ def GRR_Aggregator_MI(reports: Reports, k: int, epsilon: float) -> Vector:
 
 
 def GRR_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     epsilon: float,
     nb_iter: int = 10000,

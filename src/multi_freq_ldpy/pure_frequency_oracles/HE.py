@@ -22,7 +22,7 @@ from ..core.tally import Tally
 from ..estimation.postprocess import norm
 from ..paper.forms import Form, draw_ahead, draw_with_rng, turn_rows
 from ..paper.shared import (
-    Reports,
+    Sent,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -58,7 +58,7 @@ _FORM = Form(
 )
 
 
-def _tally(reports: Reports, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Affine]:
+def _tally(reports: Sent, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Affine]:
     validate.flag("use_thresh", use_thresh)
     protocol = draw_ahead(SHE, _FORM, k, epsilon).mechanism
     assert isinstance(protocol, SHE)
@@ -79,7 +79,7 @@ def HE_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Ve
     return row
 
 
-def HE_Aggregator_MI(reports: Reports, k: int, epsilon: float, use_thresh: bool = True) -> Vector:
+def HE_Aggregator_MI(reports: Sent, k: int, epsilon: float, use_thresh: bool = True) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     tally, channel = _tally(reports, k, epsilon, use_thresh)
     return (
@@ -88,7 +88,7 @@ def HE_Aggregator_MI(reports: Reports, k: int, epsilon: float, use_thresh: bool 
 
 
 def HE_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     epsilon: float,
     use_thresh: bool = True,

@@ -11,7 +11,7 @@ from ..core.tally import Tally
 from ..paper.forms import PAIR, draw_ahead, draw_with_rng
 from ..paper.shared import (
     Ahead,
-    Reports,
+    Sent,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -26,7 +26,7 @@ def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
     return draw_ahead(OLH if validate.flag("optimal", optimal) else BLH, PAIR, k, epsilon)
 
 
-def _tally(reports: Reports, k: int, epsilon: float, optimal: bool) -> Tally:
+def _tally(reports: Sent, k: int, epsilon: float, optimal: bool) -> Tally:
     reports = require_reports(reports)
     return PAIR.tally(_drawn(k, epsilon, optimal).mechanism, reports)
 
@@ -42,13 +42,13 @@ def LH_Client(
     return pair
 
 
-def LH_Aggregator_MI(reports: Reports, k: int, epsilon: float, optimal: bool = True) -> Vector:
+def LH_Aggregator_MI(reports: Sent, k: int, epsilon: float, optimal: bool = True) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     return estimate_normalised(_tally(reports, k, epsilon, optimal))
 
 
 def LH_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     epsilon: float,
     optimal: bool = True,

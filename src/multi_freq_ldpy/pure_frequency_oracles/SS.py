@@ -14,7 +14,7 @@ from ..core.randomness import Rng
 from ..core.tally import Tally
 from ..paper.forms import SET, draw_ahead, draw_with_rng
 from ..paper.shared import (
-    Reports,
+    Sent,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -26,7 +26,7 @@ from ..protocols.subset import SS
 _drawn = remember_latest(partial(draw_ahead, SS, SET))
 
 
-def _tally(reports: Reports, k: int, epsilon: float) -> Tally:
+def _tally(reports: Sent, k: int, epsilon: float) -> Tally:
     reports = require_reports(reports)
     return SET.tally(_drawn(k, epsilon).mechanism, reports)
 
@@ -40,13 +40,13 @@ def SS_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> ND
     return chosen
 
 
-def SS_Aggregator_MI(reports: Reports, k: int, epsilon: float) -> Vector:
+def SS_Aggregator_MI(reports: Sent, k: int, epsilon: float) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised."""
     return estimate_normalised(_tally(reports, k, epsilon))
 
 
 def SS_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     epsilon: float,
     nb_iter: int = 10000,

@@ -11,7 +11,7 @@ from ..core.tally import Tally
 from ..paper.forms import ROW, draw_ahead, draw_with_rng
 from ..paper.shared import (
     Ahead,
-    Reports,
+    Sent,
     Vector,
     estimate_by_update,
     estimate_normalised,
@@ -27,7 +27,7 @@ def _drawn(k: int, epsilon: float, optimal: bool) -> Ahead:
     return draw_ahead(OUE if validate.flag("optimal", optimal) else SUE, ROW, k, epsilon)
 
 
-def _tally(reports: Reports, k: int | None, epsilon: float, optimal: bool) -> Tally:
+def _tally(reports: Sent, k: int | None, epsilon: float, optimal: bool) -> Tally:
     reports = require_reports(reports)
     return ROW.tally(
         _drawn(row_length(reports) if k is None else k, epsilon, optimal).mechanism, reports
@@ -46,14 +46,14 @@ def UE_Client(
 
 
 def UE_Aggregator_MI(
-    reports: Reports, epsilon: float, optimal: bool = True, *, k: int | None = None
+    reports: Sent, epsilon: float, optimal: bool = True, *, k: int | None = None
 ) -> Vector:
     """Return the estimated frequencies, clipped at 0 and normalised; packed reports need ``k``."""
     return estimate_normalised(_tally(reports, k, epsilon, optimal))
 
 
 def UE_Aggregator_IBU(
-    reports: Reports,
+    reports: Sent,
     k: int,
     epsilon: float,
     optimal: bool = True,

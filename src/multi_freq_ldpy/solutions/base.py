@@ -5,7 +5,7 @@ Factories are resolved, tables checked, attributes drawn and counted each by its
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise, product
@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..core import exact, validate
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator, as_stream
-from ..core.tally import Part, Seen, Tally
+from ..core.tally import Part, Tally
 from ..estimation.several import Estimates
 from ..mechanism import LARGEST_LAW, Counts, Mechanism, Reports, as_readonly
 from ..protocol import BUDGETS, Protocol
@@ -80,11 +80,13 @@ class Solution(Mechanism):
     def _fill(self, *given: Any, **named: Any) -> None:
         """Set the fields, given in order or by name, and check them."""
         names = [each.name for each in fields(self)]
-        known = {each.name: each.default for each in fields(self) if each.default is not MISSING}
-        if len(given) > len(names) or (unknown := set(named) - set(names[len(given) :])):
-            wrong = ", ".join(sorted(unknown)) if len(given) <= len(names) else given[len(names) :]
-            raise TypeError(f"{type(self).__name__} has the fields {', '.join(names)}; got {wrong}")
-        known |= dict(zip(names, given, strict=False)) | named
+        defaults = {each.name: each.default for each in fields(self)[1:]}
+        known = defaults | dict(zip(names, given, strict=False)) | named
+        if len(given) > len(names) or list(known) != [*defaults, "protocols"]:
+            raise TypeError(
+                f"{type(self).__name__} has the fields {', '.join(names)}, not"
+                f" {validate.quote((*given[1:], *named))}"
+            )
         for name, each in known.items():
             object.__setattr__(self, name, each)
         self._check()
@@ -271,7 +273,7 @@ class Solution(Mechanism):
         columns = self._own_columns[j]
         return values[..., columns.start if isinstance(self.protocols[j], Protocol) else columns]
 
-    def _seen_by_aggregator(self, j: int) -> tuple[tuple[Seen, slice], ...]:
+    def _seen_by_aggregator(self, j: int) -> tuple[Part, ...]:
         """Return what the reports about the attributes of part j follow."""
         return self.protocols[j].parts
 

@@ -16,7 +16,7 @@ from ..core.channel import Affine
 from ..core.fakes import NOBODY, Fake
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator
-from ..core.tally import Part, Seen
+from ..core.tally import Part
 from ..mechanism import Counts
 from ..protocol import Protocol
 from .base import combine_laws, sample_histograms
@@ -232,7 +232,7 @@ class RSFD(SideBySide):
         )
         return Privacy.of(whole, 1 + max(Fraction(a, b) for a, b in excess if a / b == most))
 
-    def _seen_by_aggregator(self, j: int) -> tuple[tuple[Seen, slice], ...]:
+    def _seen_by_aggregator(self, j: int) -> tuple[Part, ...]:
         return Attribute(self, j).parts
 
     def _sample_attributes(self, source: Source, n: int) -> Counts:
