@@ -332,7 +332,7 @@ def test_reports_and_simulations_agree_on_tables(solution: Any) -> None:
     ):
         assert tally.users == 30_000
         for j, (estimate, each) in enumerate(
-            zip(solution.estimate(tally), solution.protocols, strict=True)
+            zip(solution.estimate(tally), solution.leaves, strict=True)
         ):
             counts = np.bincount(each.cell_of(table[:, j]), minlength=each.cells)
             assert (np.abs(estimate.frequencies - counts / 30_000) < 6 * estimate.std + 1e-12).all()

@@ -155,7 +155,7 @@ class Mechanism(ABC):
         """Return how many of the reports speak of each value."""
         return np.broadcast_to(np.int64(len(reports)), self._entries)
 
-    @property
+    @cached_property
     def _answers_all(self) -> bool:
         """Whether every report speaks of every value."""
         return all(share == 1 for share in self.answering)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -86,7 +86,13 @@ class Protocol(Mechanism):
     is (``_fake``).
     """
 
+    _formatted: ClassVar[bool] = False
+    """Whether there is a format."""
+
     k: int = declared(validate.domain_size)
+
+    def __init_subclass__(cls) -> None:
+        cls._formatted = cls.format is not Protocol.format
 
     def __post_init__(self) -> None:
         for name, each in vars(type(self)).items():
@@ -187,11 +193,6 @@ class Protocol(Mechanism):
     def _cell(self, value: int) -> int:
         """Return which frequency a value counts for."""
         return int(self.cell_of(np.array([value]))[0])
-
-    @property
-    def _formatted(self) -> bool:
-        """Whether there is a format."""
-        return type(self).format is not Protocol.format
 
     # What a subclass may do better
 
@@ -341,7 +342,7 @@ class Protocol(Mechanism):
         """The one attribute's protocol: itself."""
         return (self,)
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The one attribute: this protocol itself, and all counts."""
         return (Part(self, slice(0, self.cells)),)

@@ -260,7 +260,7 @@ class Solution(Mechanism):
         """Where what each part gathers is."""
         return _slices(each._space for each in self.protocols)
 
-    @property
+    @cached_property
     def _space(self) -> int:
         return int(self._own_space[-1].stop)
 

@@ -73,10 +73,6 @@ class SideBySide(Solution):
         pairs = zip(self.protocols, self._fields_of(reports), strict=True)
         return np.concatenate([each._answers(own) for each, own in pairs])
 
-    @cached_property
-    def _answers_all(self) -> bool:
-        return all(each._answers_all for each in self.protocols)
-
     def _reporters(self, n: Counts) -> int:
         found = self._part_reporters(n)
         if len(set(found)) > 1:

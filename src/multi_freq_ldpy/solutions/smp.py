@@ -52,9 +52,11 @@ class SMP(Solution):
         """For each attribute, the probability that a report speaks of a given value of it."""
         return tuple(share / len(self.protocols) for share in super().answering)
 
-    @property
-    def _answers_all(self) -> bool:
-        return False
+    _answers_all = False
+
+    @cached_property
+    def _parts_answer_all(self) -> bool:
+        return all(each._answers_all for each in self.protocols)
 
     @cached_property
     def privacy(self) -> Privacy:
@@ -142,10 +144,10 @@ class SMP(Solution):
     def _answers(self, reports: NDArray[Any]) -> Counts:
         from ..kernels import symbols
 
-        if all(each._answers_all for each in self.protocols):
+        if self._parts_answer_all:
             reported = np.zeros(len(self.protocols), np.int64)
             symbols.count(as_readonly(np.ascontiguousarray(reports["attribute"])), reported)
-            return np.repeat(reported, [each._entries for each in self.protocols])
+            return np.repeat(reported, [own.stop - own.start for own in self._own_entries])
         answers = np.zeros(self._entries, np.int64)
         for j, _, _, column in self._by_part(reports):
             answers[self._own_entries[j]] += self.protocols[j]._answers(column)
