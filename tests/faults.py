@@ -385,25 +385,32 @@ class LossesNotAdded(SPL):
         return self.protocols[0].privacy
 
 
+class Redrawn:
+    """Mixed in: is charged for what it recalls, and reports as if for the first time."""
+
+    def _recall(self, values: Values, users: Values, memory: Source) -> Any:
+        return super()._recall(values, users, memory), values  # type: ignore[misc]
+
+    def _charges(self, recalled: Any) -> Any:
+        return super()._charges(recalled[0])  # type: ignore[misc]
+
+    def _report(self, recalled: Any, fresh: Any, out: NDArray[Any]) -> None:
+        Mechanism._report(self, recalled[1], fresh, out)  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True)
-class RedrawnSymbols(LGRR):
+class RedrawnSymbols(Redrawn, LGRR):
     """The permanent answer is drawn anew for every report. >>>"""
 
-    _recall, _charges, _report = Mechanism._recall, Mechanism._charges, Mechanism._report
-
 
 @dataclass(frozen=True)
-class RedrawnBits(LOSUE):
+class RedrawnBits(Redrawn, LOSUE):
     """The permanent bits are drawn anew for every report. >>>"""
 
-    _recall, _charges, _report = Mechanism._recall, Mechanism._charges, Mechanism._report
-
 
 @dataclass(frozen=True)
-class RedrawnPositions(DBitFlipPM):
+class RedrawnPositions(Redrawn, DBitFlipPM):
     """The held positions are drawn anew for every report. >>>"""
-
-    _recall, _charges, _report = Mechanism._recall, Mechanism._charges, Mechanism._report
 
 
 @dataclass(frozen=True)
@@ -541,10 +548,8 @@ class GroupsForgotten(LOSUE):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class AttributeRedrawn(SMP):
+class AttributeRedrawn(Redrawn, SMP):
     """Samples an attribute for every report. >>>"""
-
-    _recall, _report = Mechanism._recall, Mechanism._report  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, init=False, repr=False)
