@@ -43,7 +43,7 @@ def test_attacks_shift_as_much_as_is_said(mechanism: Any) -> None:
     law = mechanism.law(0) if isinstance(mechanism, Protocol) else mechanism.law([0] * mechanism.d)
     every = wire.decode(mechanism, b"".join(law))
     contributed = mechanism.contributions(every)
-    protocols = getattr(mechanism, "protocols", (mechanism,))
+    protocols = mechanism.leaves
     said = influence(mechanism, n, m)
     honest = np.array([[each.k - 1 for each in protocols]] * (n - m))
     for j, (each, (_, part), one) in enumerate(

@@ -3,12 +3,13 @@
 import json
 import pickle
 from fractions import Fraction
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from own_solution import PerAttribute
 
 from multi_freq_ldpy import (
     GRR,
@@ -19,11 +20,14 @@ from multi_freq_ldpy import (
     SMP,
     SPL,
     SUE,
+    THE,
     Client,
     Estimates,
+    LimitReached,
     Panel,
     Survey,
     Tally,
+    checks,
     exact_epsilon,
     influence,
     over_rounds,
@@ -131,7 +135,7 @@ def nest(depth: int) -> dict[str, Any]:
                 {
                     "version": 1,
                     "protocol": "SMP",
-                    "protocols": [{"protocol": "SPL", "protocols": [{}] * 1000}] * 1000,
+                    "protocols": [{"protocol": "SPL", "protocols": [nest(0)] * 1000}] * 1000,
                 }
             ),
             f"at most {validate.LARGEST_RECORD}, one an attribute",
@@ -214,3 +218,80 @@ def test_the_price_of_a_group_is_that_of_its_dearest_part() -> None:
     within = SPL.of([SMP.of([GRR(2, 1.0), GRR(3, 0.5)]), GRR(2, 0.75)])
     assert within.privacy.report == pytest.approx(1.75)
     assert within.privacy.report_attribute == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "record", "price"),
+    [
+        (RSFD.of([GRR(2, 0.1), GRR(2, 5.0)]), [0, 1], None),
+        (SPL.of([RSFD.of([GRR(2, 0.1), GRR(2, 5.0)]), GRR(2, 1.0)]), [0, 1, 0], None),
+        (SMP.of([RSFD.of([GRR(2, 0.1), GRR(2, 5.0)])] * 2), [0, 1, 0, 1], None),
+        (PerAttribute(GRR, [3, 2], 1.0), [0, 1], 2.0),
+    ],
+    ids=repr,
+)
+def test_every_report_is_charged_for_in_full(
+    mechanism: Any, record: list[int], price: float | None, tmp_path: Path
+) -> None:
+    """Whatever the parts cost: a solution that has one account charges what it promises."""
+    client = Client(mechanism)
+    for _ in range(3):
+        client.report(record)
+    promised = price or mechanism.privacy.report
+    assert client.spent == pytest.approx(3 * promised)
+    limited = Client.open(tmp_path / "client", mechanism, limit=2.5 * promised)
+    limited.report(record)
+    limited.report(record)
+    with pytest.raises(LimitReached):
+        limited.report(record)
+
+
+class Undercharged(SMP):
+    """A report costs what the cheapest part costs. >>>"""
+
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        return (min(self._part_prices),) * len(self._part_prices)
+
+
+CALLS = count()
+
+
+class ResampledWithin(SPL):
+    """A part within it samples anew for every report. >>>"""
+
+    def _recall(self, values: Any, users: Any, memory: Any) -> Any:
+        return super()._recall(values, users + next(CALLS), memory)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Undercharged.of([GRR(2, 0.5), GRR(3, 1.0)]),
+        SPL.of([Undercharged.of([GRR(2, 0.5), GRR(3, 1.0)]), GRR(2, 1.0)]),
+        ResampledWithin.of([SMP(LGRR, [2, 3], 2.0, 1.0), LGRR(2, 2.0, 1.0)]),
+    ],
+    ids=repr,
+)
+def test_the_memory_check_sees_prices_and_inner_samples(mechanism: Any) -> None:
+    with pytest.raises(checks.CheckFailed, match="is charged|attribute changes|a round into calls"):
+        checks.run_check("memory", mechanism)
+
+
+def test_errors_number_attributes_of_the_whole_record() -> None:
+    solution = SMP.of([GRR(2, 1.0), SPL(GRR, [2, 2], 1.0)])
+    tally = solution.tally(solution.randomize(np.zeros((100, 3), np.int64), 1))
+    counts = tally.counts.copy()
+    counts[4] += 1
+    with pytest.raises(ValueError, match="^attribute 2: counts must add up"):
+        Tally(solution, counts, tally.n, tally.users)
+
+
+def test_specs_are_refused_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(THE, "__post_init__", lambda self: made.append(1))
+    parts = [{"protocol": "THE", "k": 5, "epsilon": 1.0 + i / 100} for i in range(20)]
+    for wrong in ({"protocol": "X"}, {"protocol": "GRR", "k": 2}, {"protocol": "GRR"}):
+        with pytest.raises(ValueError, match="protocol must be one of|must have the fields"):
+            registry.from_spec({"version": 1, "protocol": "SPL", "protocols": [*parts, wrong]})
+    assert not made

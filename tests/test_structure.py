@@ -3,6 +3,7 @@
 import inspect
 import re
 import sys
+import threading
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -29,10 +30,13 @@ from multi_freq_ldpy import (
     DBitFlipPM,
     Stream,
     Survey,
+    Tally,
+    checks,
     registry,
     wire,
 )
 from multi_freq_ldpy.core import parallel
+from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.longitudinal.ledger import State
 from multi_freq_ldpy.mechanism import Mechanism
 from multi_freq_ldpy.protocol import budgets_of
@@ -264,9 +268,9 @@ def test_likelihoods_of_large_domains() -> None:
 @pytest.mark.parametrize(
     ("report", "value", "message"),
     [
-        (5, 0, "reports"),
+        (5, 0, r"report\[0\] = 5"),
         (b"12", 0, "report must have 1 bytes"),
-        (b"\x09", 0, "reports"),
+        (b"\x09", 0, r"report\[0\] = 9"),
         ([0, 1], 0, "report"),
         ("0", 0, "report"),
         (0, 5, "value"),
@@ -314,3 +318,109 @@ def test_a_second_round_is_written_once() -> None:
     chain = LGRR(3, 2.0, 1.0)
     weights = [Fraction(weight, 2**64) for weight in chain.second]
     assert chain.lasting == chain.permanent.moments.recalled(*weights)
+
+
+def test_threads_do_not_change_what_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a read returns is what it read, whatever another thread has read meanwhile."""
+    client = Client.open(tmp_path / "client", LGRR(5, 2.0, 1.0))
+    old = client._store.read()
+    other = Client.open(tmp_path / "client", LGRR(5, 2.0, 1.0))
+    other.report(3)
+    from_bytes = State.from_bytes
+
+    def meanwhile(data: bytes) -> State:
+        found = from_bytes(data)
+        threading.Thread(target=setattr, args=(client._store, "_latest", (b"", old))).start()
+        return found
+
+    monkeypatch.setattr(State, "from_bytes", meanwhile)
+    for _ in range(50):
+        client._store._latest = None
+        assert client._store.read().ledger.classes == {0: frozenset({3})}
+
+
+@pytest.mark.parametrize("n", [2**33, 3 * 2**32, 2**40])
+def test_counts_of_many_noisy_reports(n: int) -> None:
+    """Bounds of counts are compared without products, which would overflow."""
+    protocol = SHE(3, 1.0)
+    tally = protocol.simulate([n, 1, 1], 1)
+    assert tally.users == n + 2
+    with pytest.raises(ValueError, match="is outside"):
+        Tally(protocol, [2**62, 0, 0], 2**30)
+    with pytest.raises(ValueError, match="is outside"):
+        Tally(protocol, [-(2**62), 0, 0], 2**30)
+
+
+def test_signs_come_in_portions_of_two() -> None:
+    """Limits of small counts are those of the same reports counted as 0 and 1."""
+    for epsilon, n in ((2.0, 51), (3.0, 150)):
+        p = np.exp(epsilon) / (1 + np.exp(epsilon))
+        zeros, signs = Affine(p, 0.5), Affine(2 * p - 1, 0.0, 1.0, 1.0)
+        assert (zeros.unit, signs.unit) == (1.0, 2.0)
+        counts = np.arange(n + 1)
+        both = [
+            intervals.limits(channel.estimate(each, n), each, n, n, channel, 0.95, "sample")
+            for channel, each in ((zeros, counts), (signs, 2 * counts - n))
+        ]
+        assert np.allclose(both[0], both[1], atol=1e-9)
+
+
+class Doubled(Channel):
+    """A channel of another kind: an affine one whose counts come twice."""
+
+    def __init__(self, inner: Affine) -> None:
+        self.inner = inner
+        self.p, self.q, self.unit = 2 * inner.p, 2 * inner.q, 2.0
+        self.p2, self.q2, self.own_other, self.others = 4 * inner.p2, 4 * inner.q2, None, None
+        self.smallest, self.largest = 0, 2
+
+    slope = property(lambda self: 2 * self.inner.slope)
+    spread = property(lambda self: tuple(4 * each for each in self.inner.spread))
+
+    def estimate(self, counts: Any, n: Any) -> Any:
+        return self.inner.estimate(np.asarray(counts) / 2, n)
+
+    def variance(self, n: Any, f: Any = 0.0) -> Any:
+        return self.inner.variance(n, f)
+
+    def group(self, m: int) -> Channel:
+        raise ValueError("no groups")
+
+    def over(self, rounds: int, lasting: Channel) -> Channel:
+        raise ValueError("no rounds")
+
+
+class CountedTwice(GRR):
+    """A report contributes 2 to the value it names. >>>"""
+
+    @property
+    def moments(self) -> Any:
+        return Doubled(GRR(self.k, self.epsilon).channel)
+
+    @property
+    def channel(self) -> Any:
+        return self.moments
+
+    def contributions(self, reports: Any) -> Any:
+        return 2 * super().contributions(reports)
+
+    def _count(self, reports: Any) -> Any:
+        return 2 * super()._count(reports)
+
+    def _simulate(self, counts: Any, rng: Any, nobody: int = 0) -> Any:
+        found, n = super()._simulate(counts, rng, nobody)
+        return 2 * found, n
+
+    def _check_counts(self, counts: Any, n: Any, users: int) -> None:
+        super()._check_counts(np.asarray(counts) // 2, n, users)
+
+
+def test_a_channel_of_another_kind_is_checked_as_far_as_that_goes() -> None:
+    """Checks that do not apply say so, and none fails inside."""
+    for mechanism in (CountedTwice(4, 1.0), SMP(CountedTwice, [3, 2], 1.0)):
+        found = checks.check_protocol(mechanism)
+        away = {name for name, what in found.items() if what != "holds"}
+        assert away == {"spec", "moments", "coverage", "rounds"}
+        assert all(found[name].startswith("not applicable: ") for name in away)

@@ -291,7 +291,7 @@ class Mechanism(ABC):
         one = validate.as_array("report", [report])
         if one.ndim != reports.ndim:
             raise ValueError(f"report must be one report, not {validate.quote(report)}")
-        return self._likelihood(self._as_reports(one), inputs[0])
+        return self._likelihood(self._as_reports(one, "report"), inputs[0])
 
     @property
     def report_bytes(self) -> int:
@@ -331,7 +331,7 @@ class Mechanism(ABC):
         counts = self._settle(gathered, n)
         if counts.shape != n.shape:
             raise ValueError(f"_settle must return {n.size} counts, not {counts.shape}")
-        return Tally(self, counts, n, users)
+        return Tally(self, counts, np.asarray(users) if self._answers_all else n, users)
 
     def _as_tally(self, reports: Any) -> Tally:
         """Return a tally of this object as it is, and reports counted."""
@@ -343,10 +343,10 @@ class Mechanism(ABC):
             )
         return tally
 
-    def _as_reports(self, reports: Any) -> NDArray[Any]:
+    def _as_reports(self, reports: Any, name: str = "reports") -> NDArray[Any]:
         """Return one report or many as a contiguous array of the report dtype, or refuse them."""
         empty = np.empty(0, self.report_dtype)
-        array = validate.as_array("reports", reports)
+        array = validate.as_array(name, reports)
         if array.shape == (0,):
             return empty
         shape = array.shape
@@ -354,23 +354,23 @@ class Mechanism(ABC):
             array = array[np.newaxis]
         if array.ndim != empty.ndim or array.shape[1:] != empty.shape[1:]:
             raise ValueError(
-                f"reports must have shape {('n', *empty.shape[1:])}, not {shape}:"
+                f"{name} must have shape {('n', *empty.shape[1:])}, not {shape}:"
                 f" {validate.quote(reports)}"
             )
         if array.dtype != empty.dtype:
             if array.dtype.kind == "O" and (wrong := validate.find_non_integer(array)):
                 raise TypeError(
-                    f"reports{list(wrong[0])} = {validate.quote(wrong[1])} is not a report of"
+                    f"{name}{list(wrong[0])} = {validate.quote(wrong[1])} is not a report of"
                     f" {validate.quote(self)}"
                 )
             if empty.dtype.kind not in "iu" or array.dtype.kind not in "iu":
                 raise TypeError(
-                    f"reports must have dtype {empty.dtype}, not {array.dtype} (such as"
+                    f"{name} must have dtype {empty.dtype}, not {array.dtype} (such as"
                     f" {validate.quote(array.flat[0])})"
                 )
             bounds = np.iinfo(empty.dtype)
             validate.within(
-                "reports",
+                name,
                 array,
                 int(bounds.min),
                 int(bounds.max),
@@ -389,9 +389,7 @@ class Mechanism(ABC):
         refused = [i for i in found if i is not None]
         if refused:
             i = min(refused)
-            raise ValueError(
-                f"reports[{i}] = {result[i]} is not a report of {validate.quote(self)}"
-            )
+            raise ValueError(f"{name}[{i}] = {result[i]} is not a report of {validate.quote(self)}")
         return as_readonly(result)
 
     def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:

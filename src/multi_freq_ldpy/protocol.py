@@ -369,11 +369,14 @@ class Protocol(Mechanism):
                 f"n must not be of more than users={users}, but {reporters} users made"
                 f" {validate.quote(n)}"
             )
-        low, high = self.channel.smallest * n, self.channel.largest * n
-        if ((counts < low) | (counts > high)).any():
-            v = int(np.argmax((counts < low) | (counts > high)))
-            most = f"n={n[v]}" if self.channel.largest == 1 else f"{high[v]}, n={n[v]}"
-            raise ValueError(f"counts[{v}] = {counts[v]} is outside [{low[v]}, {most}]")
+        low, high = self.channel.smallest, self.channel.largest
+        # Quotients, because products of large numbers would overflow
+        wrong = -(-counts // high) > n
+        wrong |= -(counts // -low) > n if low else counts < 0
+        if wrong.any():
+            v = int(np.argmax(wrong))
+            most = f"n={n[v]}" if high == 1 else f"{high * int(n[v])}, n={n[v]}"
+            raise ValueError(f"counts[{v}] = {counts[v]} is outside [{low * int(n[v])}, {most}]")
         if self._formatted:
             self.format.check_sum(counts, reporters)
 

@@ -116,7 +116,7 @@ def from_spec(spec: dict[str, Any]) -> Mechanism:
 
 def _count_leaves(spec: dict[str, Any], depth: int = 0) -> int:
     """Return how many protocols a spec has, before any of them is made, or refuse too many."""
-    parts = spec.get("protocols")
+    parts = _fields(spec, PROTOCOLS | SOLUTIONS).get("protocols")
     if not isinstance(parts, list):
         return 1
     if depth >= DEEPEST:

@@ -152,7 +152,7 @@ def _choose_pair(mechanism: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bo
                 f"inputs must be a pair of single inputs, not {validate.quote(inputs)}"
             )
     try:
-        worst = worst_case.find_losses(mechanism, LISTED)[0].inputs
+        worst = worst_case.find_losses(mechanism, LISTED, LISTED)[0].inputs
     except worst_case.Unlisted:
         return given, False
     return worst if inputs is None and worst is not None else given, True

@@ -161,9 +161,11 @@ class Likelihoods:
         return np.asarray(chances @ sums)
 
 
-def tabulate(mechanism: Mechanism, most: int = MOST_PAIRS) -> Likelihoods:
+def tabulate(
+    mechanism: Mechanism, most: int = MOST_PAIRS, levels_most: int = MOST_LEVELS
+) -> Likelihoods:
     """Return the likelihoods of every report, if there are no more than ``most`` pairs of a report
-    and an input, or ``MOST_LEVELS`` of a protocol whose format tells the few probabilities.
+    and an input, or ``levels_most`` of a protocol whose format tells the few probabilities.
     """
     size, inputs = mechanism.report_bytes, prod(mechanism.ks)
     listed = isinstance(mechanism, Protocol) and type(mechanism).law is Protocol.law
@@ -173,13 +175,14 @@ def tabulate(mechanism: Mechanism, most: int = MOST_PAIRS) -> Likelihoods:
             mechanism._check_law(0, form.size)
         except ValueError as error:
             raise Unlisted(str(error)) from None
-        if form.size * inputs > MOST_LEVELS:
-            raise TooMany(mechanism, form.size, inputs, MOST_LEVELS)
+        if form.size * inputs > levels_most:
+            raise TooMany(mechanism, form.size, inputs, levels_most)
         reports = form.every()
         cells = mechanism.cell_of(np.arange(mechanism.k)).tolist()
         by_cell = {c: np.asarray(form.levels(reports, c), np.uint32) for c in set(cells)}
         levels = np.array([by_cell[cell] for cell in cells])
-        found = np.flatnonzero(sum(np.bincount(row, minlength=levels.max() + 1) for row in levels))
+        many = int(levels.max()) + 1
+        found = np.flatnonzero(sum(np.bincount(row, minlength=many) for row in levels))
         numbers = [form.chance(int(level), *mechanism.chances) for level in found]
         levels = np.searchsorted(found, levels)
         data = np.ascontiguousarray(reports).tobytes()
@@ -208,11 +211,13 @@ def tabulate(mechanism: Mechanism, most: int = MOST_PAIRS) -> Likelihoods:
     return Likelihoods(data, size, rank[levels], [numbers[i] for i in order])
 
 
-def find_losses(mechanism: Mechanism, most: int = MOST_PAIRS) -> tuple[WorstCase, WorstCase]:
+def find_losses(
+    mechanism: Mechanism, most: int = MOST_PAIRS, levels_most: int = MOST_LEVELS
+) -> tuple[WorstCase, WorstCase]:
     """Return the largest loss of a report between any two inputs, and between two that differ in
     one attribute.
     """
-    table, ks = tabulate(mechanism, most), mechanism.ks
+    table, ks = tabulate(mechanism, most, levels_most), mechanism.ks
     for row in range(len(table.levels)):
         total = table.add_up(row, np.ones((table.levels.shape[1], 1), np.int64))[0]
         if total != 1:

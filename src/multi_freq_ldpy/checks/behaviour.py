@@ -32,6 +32,7 @@ from .tools import (
     widen,
 )
 
+CHANGES = "a user's attribute changes"
 NO_INTEGER = (-1, 2**70, 0.5, np.nan, "0", None, True, 1j)
 
 
@@ -330,10 +331,12 @@ def memory(mechanism: Any) -> None:
             "a split of a round into calls changes the reports",
         )
         holds(panel.report(values).tobytes() == whole[1].tobytes(), "threads change the reports")
+    first, second = (list_sampled(mechanism, each) for each in whole)
+    holds([np.array_equal(a, b) for a, b in zip(first, second, strict=True)], CHANGES)
+    _require_prices(mechanism)
     if mechanism.samples:
         parts = len(mechanism.protocols)
         sampled, expected = whole[0]["attribute"], n / parts
-        holds(sampled == whole[1]["attribute"], "a user's attribute changes")
         often = [
             *np.bincount(sampled, minlength=parts),
             *((sampled == np.roll(sampled, lag)).sum() for lag in range(1, 17)),
@@ -345,6 +348,37 @@ def memory(mechanism: Any) -> None:
     for j, protocol in enumerate(mechanism.leaves):
         if isinstance(protocol, Memoized):
             _require_memory(protocol, Source.keyed(bytes([j]) * 32))
+
+
+def list_sampled(mechanism: Any, reports: Any) -> list[Any]:
+    """Return which part each report is about, for the mechanism and for all parts within it."""
+    if mechanism.samples:
+        inner = [(mechanism.protocols[j], own) for j, _, _, own in mechanism._by_part(reports)]
+        return [
+            reports["attribute"],
+            *(each for part, own in inner for each in list_sampled(part, own)),
+        ]
+    if not hasattr(mechanism, "_fields_of"):
+        return []
+    pairs = zip(mechanism.protocols, mechanism._fields_of(reports), strict=True)
+    return [each for part, own in pairs for each in list_sampled(part, own)]
+
+
+def _require_prices(mechanism: Any) -> None:
+    """A user's first report costs at most what is promised, and for some users as much."""
+    if len(mechanism.ks) > 16:
+        return
+    memory, costs = Source.keyed(bytes(range(32))), []
+    inputs, _ = mechanism._inputs(spread_inputs(mechanism, 1))
+    for user in range(200):
+        recalled = mechanism._recall(inputs, np.array([user]), memory)
+        costs.append(sum(mechanism._prices[j] for j, _ in mechanism._charges(recalled)))
+    said = mechanism.privacy
+    promised = said.report if mechanism.permanent is None else said.lifetime
+    holds(
+        abs(max(costs) - promised) <= 1e-9 * promised,
+        f"a first report is charged {max(costs)!r} at most, not {promised!r}",
+    )
 
 
 def _require_memory(protocol: Memoized, memory: Source) -> None:

@@ -8,8 +8,9 @@ import numpy as np
 
 from .. import wire
 from ..analysis import worst_case
+from ..core.channel import Affine
 from ..mechanism import Mechanism
-from .tools import cell_of, enclose_exponential, holds, listed
+from .tools import NotApplicable, cell_of, enclose_exponential, holds, listed
 
 MOST_NUMBERS = 2**27
 """Numbers that are added up for all inputs; of more, for some of the inputs."""
@@ -21,6 +22,8 @@ def moments(mechanism: Mechanism) -> None:
     So are the means of products of contributions to the own value and another one. Those to two
     others agree on average over values, within one per cent.
     """
+    if not all(isinstance(seen.channel, Affine) for seen, _ in mechanism.parts):
+        raise NotApplicable("it has a channel of another kind than Affine")
     table = listed(worst_case.tabulate, mechanism)
     reports = wire.decode(mechanism, table.data)
     contributed = mechanism.contributions(reports).astype(np.int64)

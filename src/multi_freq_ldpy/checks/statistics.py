@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.channel import Affine
 from ..core.randomness import Source
 from ..estimation import intervals
 from ..longitudinal.memoized import Memoized
@@ -14,6 +15,7 @@ from ..mechanism import Mechanism
 from ..protocol import Protocol
 from ..protocols.formats import HashedSymbols
 from .tools import (
+    NotApplicable,
     Z,
     as_inputs,
     cell_of,
@@ -158,6 +160,8 @@ def rounds(mechanism: Any) -> None:
     Contributions to one value, to the own and another, and to two others. Permanent answers of two
     memo classes, and of two users, are independent; so are a user's reports on two attributes.
     """
+    if not all(isinstance(seen.channel, Affine) for seen, _ in mechanism.parts):
+        raise NotApplicable("it has a channel of another kind than Affine")
     n, entries = count_draws(mechanism) // 10, mechanism.parts[-1][1].stop
     values = inputs_of_all(mechanism, [k - 1 for k in mechanism.ks], n)
     panel = Panel(mechanism, n, 50)
@@ -311,6 +315,8 @@ def coverage(mechanism: Mechanism) -> None:
     """Intervals of 95 % cover at least 94 % of the time, and no more than 96 % where counts are
     large.
     """
+    if not all(seen.channel.known_law for seen, _ in mechanism.parts):
+        raise NotApplicable("the law of its counts is not known")
     users, times = 4000, 20_000
     generator = np.random.default_rng(40)
     for share, channel in {

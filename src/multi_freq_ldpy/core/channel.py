@@ -75,6 +75,14 @@ class Channel(ABC):
         what lasts over them.
         """
 
+    def rounded(self) -> "Channel":
+        """Return the same channel in floats."""
+        return self
+
+    def averaged(self) -> "Channel":
+        """Return the channel of the mean contribution itself."""
+        raise ValueError("this channel does not say what averages of reports come to")
+
     @property
     def known_law(self) -> bool:
         """Whether ``count_law`` knows the law of a count."""
@@ -127,7 +135,7 @@ class Affine(Channel):
     others: Number | None = None
     gap: Number | None = None
     largest: int = 1
-    unit: float = 1.0
+    unit: float = None  # type: ignore[assignment]
     smallest: int = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
@@ -138,6 +146,9 @@ class Affine(Channel):
         object.__setattr__(self, "q2", self.q if self.q2 is None else self.q2)
         if self.smallest is None:
             object.__setattr__(self, "smallest", 0 if self.binary else -self.largest)
+        if self.unit is None:
+            low, high = self._two_values
+            object.__setattr__(self, "unit", float(high - low) if self.known_law else 1.0)
 
     def rounded(self) -> "Affine":
         """Return the same channel in floats."""

@@ -88,7 +88,7 @@ class Tally:
             users = int(n)
         if (n > users).any():
             raise ValueError(f"n must not exceed users={users}, not {validate.quote(self.n)}")
-        n = np.broadcast_to(n, counts.shape).copy()
+        n = np.broadcast_to(n.copy(), counts.shape)  # one number where one was given
         self.mechanism._check_counts(counts, n, users)
         counts.flags.writeable = n.flags.writeable = False
         for name, value in (("counts", counts), ("n", n), ("users", users)):
@@ -124,9 +124,8 @@ class Tally:
                 f"tallies of different protocols do not add: {validate.quote(self.mechanism)} and"
                 f" {validate.quote(other.mechanism)}"
             )
-        return Tally(
-            self.mechanism, self.counts + other.counts, self.n + other.n, self.users + other.users
-        )
+        n = self.n[0] + other.n[0] if self.mechanism._answers_all else self.n + other.n
+        return Tally(self.mechanism, self.counts + other.counts, n, self.users + other.users)
 
     def __radd__(self, other: object) -> "Tally":
         """Let ``sum(tallies)`` work."""

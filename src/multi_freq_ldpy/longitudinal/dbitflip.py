@@ -15,7 +15,7 @@ from ..core.channel import Affine
 from ..core.randomness import Rng, Source, as_generator
 from ..mechanism import Counts, as_readonly
 from ..protocol import declared
-from ..protocols.formats import Bits, Format, count_columns, count_ones, unpack
+from ..protocols.formats import Bits, Format, count_columns, count_ones, multiply, unpack
 from ..protocols.subset import kernel_arguments
 from ..protocols.unary import SUE
 from .memoized import Memoized
@@ -138,8 +138,9 @@ class HeldBits(Format):
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
         """Return the product of the bits' probabilities, for one of the sets of positions."""
         ones, state = divmod(level, 3)
-        rest = other**ones * (1 - other) ** (self.held - (state > 0) - ones)
-        return rest * (1, 1 - own, own)[state] / comb(self.k, self.held)
+        rest = (1 - other) ** (self.held - (state > 0) - ones)
+        sets = Fraction(1, comb(self.k, self.held))
+        return multiply(other**ones, rest, (Fraction(1), 1 - own, own)[state], sets)
 
 
 @dataclass(frozen=True)

@@ -200,9 +200,10 @@ class Store:
         try:
             if len(data) > LARGEST_FILE:
                 raise ValueError(f"it has more than {LARGEST_FILE} bytes")
-            if self._latest is None or self._latest[0] != data:  # else it is as it was last
-                self._latest = bytes(data), State.from_bytes(bytes(data))
-            return self._latest[1]
+            latest = self._latest  # threads may put another one there
+            if latest is None or latest[0] != data:
+                latest = self._latest = bytes(data), State.from_bytes(bytes(data))
+            return latest[1]
         except ValueError as error:
             raise ValueError(f"{self.path} cannot be used: {error}") from None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import comb
+from math import comb, prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,6 +51,12 @@ def count_columns(rows: NDArray[np.uint8], k: int) -> Counts:
     counts = np.zeros(8 * rows.shape[1], np.int64)
     bit_counts.count(rows, counts)
     return counts[:k]
+
+
+def multiply(*factors: Fraction) -> Fraction:
+    """Return a product of fractions, reduced once: that takes long where they are long."""
+    above = prod(each.numerator for each in factors)
+    return Fraction(above, prod(each.denominator for each in factors))
 
 
 class Format(ABC):
@@ -266,8 +272,7 @@ class Bits(Packed):
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
         """Return the product of the bits' probabilities."""
         ones, bit = divmod(level, 2)
-        rest = other**ones * (1 - other) ** (self.k - 1 - ones)
-        return rest * (own if bit else 1 - own)
+        return multiply(other**ones, (1 - other) ** (self.k - 1 - ones), own if bit else 1 - own)
 
     def spread(
         self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators

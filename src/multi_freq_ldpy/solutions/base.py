@@ -392,24 +392,20 @@ class Solution(Mechanism):
                 f"n must say for each value how many of the {users} users speak of it, not of"
                 f" {reporters} users: {validate.quote(n)}"
             )
-        for each, columns, own in zip(
-            self.protocols, self._own_columns, self._own_entries, strict=True
-        ):
+        for j, (each, (_, own)) in enumerate(zip(self.leaves, self.parts, strict=True)):
             try:
-                each._check_counts(counts[own], n[own], each._reporters(n[own]))
+                each._check_counts(counts[own], n[own], users)
             except ValueError as error:
-                where = f"attribute {columns.start}"
-                if columns.stop - columns.start > 1:
-                    where = f"attributes {columns.start} to {columns.stop - 1}"
-                raise ValueError(f"{where}: {error}") from None
+                raise ValueError(f"attribute {j}: {error}") from None
 
     def _part_reporters(self, n: Counts) -> list[int]:
         """Return how many users reported on each part."""
         pairs = zip(self.protocols, self._own_entries, strict=True)
         return [each._reporters(n[own]) for each, own in pairs]
 
-    @property
-    def _prices(self) -> tuple[float, ...]:
+    @cached_property
+    def _part_prices(self) -> tuple[float, ...]:
+        """What charges cost where every part has accounts of its own."""
         return tuple(price for each in self.protocols for price in each._prices)
 
     @cached_property

@@ -192,6 +192,10 @@ class SMP(Solution):
             found.append((where, own))
         return Sampled(which, found)
 
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        return self._part_prices
+
     def _charges(self, recalled: Sampled) -> list[Charge]:
         j = int(recalled.which[0])
         return [

@@ -76,6 +76,10 @@ class SPL(SideBySide):
             for j, each in enumerate(self.protocols)
         ]
 
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        return self._part_prices
+
     def _charges(self, recalled: list[Any]) -> list[Charge]:
         parts = zip(self._accounts, self.protocols, recalled, strict=False)
         return [
