@@ -148,7 +148,8 @@ class Affine(Channel):
             object.__setattr__(self, "smallest", 0 if self.binary else -self.largest)
         if self.unit is None:
             low, high = self._two_values
-            object.__setattr__(self, "unit", float(high - low) if self.known_law else 1.0)
+            step = high - low if Affine.known_law.fget(self) else 1  # type: ignore[attr-defined]
+            object.__setattr__(self, "unit", float(step))
 
     def rounded(self) -> "Affine":
         """Return the same channel in floats."""
