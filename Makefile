@@ -29,7 +29,7 @@ fuzz: $(VENV)/fuzz
 
 # Faults planted one by one, each of which a named check or test must reject, into docs/faults.md: about five minutes.
 # `make mutants ONLY="GRR SS"` plants those with one of these words in name, place, check, test or mechanism;
-# `make mutants GENERATE="core/exact.py Solution._prices --most 20"` plants standard mutations of these, and lists those that live.
+# `make mutants GENERATE="core/exact.py SMP._charges --most 20"` plants standard mutations of these, and lists those that live.
 mutants: $(VENV)/dev
 	$(RUN) mutants/plant.py $(ONLY) $(if $(GENERATE),--generate $(GENERATE))
 

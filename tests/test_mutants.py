@@ -33,7 +33,11 @@ def test_every_mutation_can_be_planted_and_is_on_the_page() -> None:
 
 
 def test_generated_mutations_are_python_and_differ() -> None:
-    targets = ["core/exact.py::symbol_weights", "Solution._prices", "core.randomness:Stream.take"]
+    targets = [
+        "core/exact.py::symbol_weights",
+        "Solution._part_prices",
+        "core.randomness:Stream.take",
+    ]
     found = generate(targets, 30, 0)
     assert found == generate(targets, 30, 0) and len({each.source for each in found}) == 30
     assert {each.file for each in found} == {

@@ -215,6 +215,9 @@ def test_the_price_of_a_group_is_that_of_its_dearest_part() -> None:
     groups = SMP.of([SPL([GRR, GRR], [2, 2], 2.0), SUE(3, 0.25)])
     assert groups.privacy.report == pytest.approx(2.0)
     assert groups.privacy.report_attribute == pytest.approx(1.0)
+    twice = SPL.of([SPL([GRR, GRR], [2, 2], 2.0), GRR(2, 0.25)])
+    assert twice.privacy.report == pytest.approx(2.25)
+    assert twice.privacy.report_attribute == pytest.approx(1.0)
     within = SPL.of([SMP.of([GRR(2, 1.0), GRR(3, 0.5)]), GRR(2, 0.75)])
     assert within.privacy.report == pytest.approx(1.75)
     assert within.privacy.report_attribute == pytest.approx(1.0)
@@ -295,3 +298,23 @@ def test_specs_are_refused_before_anything_is_made(monkeypatch: pytest.MonkeyPat
         with pytest.raises(ValueError, match="protocol must be one of|must have the fields"):
             registry.from_spec({"version": 1, "protocol": "SPL", "protocols": [*parts, wrong]})
     assert not made
+
+
+def test_accounts_of_a_sampled_group() -> None:
+    """Part 1 comes after the two accounts of part 0."""
+    solution = SMP.of([SPL(LGRR, [2, 2], 4.0, 2.0), LGRR(3, 3.0, 1.0)])
+    assert solution._prices == (2.0, 2.0, 3.0)
+    seen = set()
+    for i in range(20):
+        client = Client(solution, bytes([i]) * 32)
+        for record in ([0, 0, 0], [1, 0, 1], [1, 0, 2]):
+            client.report(record)
+        seen.add((tuple(sorted(client._ledger.classes)), client.spent))
+    assert seen == {((0, 1), 3 * 2.0), ((2,), 3 * 3.0)}
+
+
+@pytest.mark.parametrize("n", [[4, 4, 3, 3, 3], [3, 3, 4, 4, 4]])
+def test_every_attribute_of_a_split_report_has_the_same_users(n: list[int]) -> None:
+    split = SPL(OUE, [2, 3], 1.0)
+    with pytest.raises(ValueError, match="n must be of the same users"):
+        Tally(split, [0] * 5, np.array(n), 4)

@@ -36,6 +36,7 @@ from multi_freq_ldpy import (
     wire,
 )
 from multi_freq_ldpy.core import parallel
+from multi_freq_ldpy.core import tally as tallies
 from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.longitudinal.ledger import State
 from multi_freq_ldpy.mechanism import Mechanism
@@ -136,7 +137,7 @@ def test_public_signatures_have_types(name: str) -> None:
                 assert options or not bare_any(annotation), f"{place}: {parameter} is {annotation}"
 
 
-@pytest.mark.parametrize("mechanism", [*SMALL, *SMALL_SOLUTIONS], ids=repr)
+@pytest.mark.parametrize("mechanism", [*SMALL, *SMALL_SOLUTIONS, Hadamard(5, 1.0)], ids=repr)
 def test_counts_of_checked_reports(mechanism: Any) -> None:
     """``count`` gives what ``tally`` counts, and how many reports speak of each value."""
     values = np.zeros((300, len(mechanism.ks)), np.int64)
@@ -424,3 +425,61 @@ def test_a_channel_of_another_kind_is_checked_as_far_as_that_goes() -> None:
         away = {name for name, what in found.items() if what != "holds"}
         assert away == {"spec", "moments", "coverage", "rounds"}
         assert all(found[name].startswith("not applicable: ") for name in away)
+
+
+class Shifted(Hadamard):
+    """Gathers how often each index came, and needs n to settle. >>>"""
+
+    def _gather(self, reports: Any) -> Any:
+        return np.bincount(reports >> 1 << 1 | reports & 1, minlength=2 * self._space)[
+            : 2 * self._space : 2
+        ]
+
+    def _settle(self, gathered: Any, n: Any) -> Any:
+        assert n.shape == (self.k,)
+        # Of n reports, those that were not gathered have the sign −1
+        return n - gathered.sum()
+
+
+def test_settling_gets_the_numbers_of_its_own_part() -> None:
+    """Every part settles with how many reports speak of its own values."""
+    solution = SMP.of([Shifted(3, 1.0), Shifted(5, 1.0)])
+    reports = solution.randomize(np.zeros((4000, 2), np.int64), 1)
+    counts, n = solution.count(reports)
+    negative = np.array(
+        [(reports["payload"][reports["attribute"] == j, 0] & 1).sum() for j in (0, 1)]
+    )
+    assert np.array_equal(counts, np.repeat(negative, [3, 5]))
+    assert n[0] + n[-1] == 4000
+
+
+def test_groups_of_signs_have_limits_that_cover() -> None:
+    """A group has no known law: Bernstein's inequality has the whole width of a contribution."""
+    channel = Affine(0.5, 0.0, 1.0, 1.0, 0.0, 0.0).group(3)
+    assert (channel.smallest, channel.largest, channel.unit) == (-3, 3, 2.0)
+    assert not channel.known_law
+    low, high = intervals.bernstein_limits(0.2, 400, channel, 0.95, False)
+    rarity, spread = np.log(40), 400 * max(float(each) for each in channel.spread)
+    size = 6 * rarity / 3
+    reach = (size + np.sqrt(size**2 + 2 * spread * rarity)) / (400 * channel.slope)
+    assert (low, high) == pytest.approx((0.0, min(1.0, 0.2 + reach)))
+
+
+@pytest.mark.parametrize("mechanism", [GRR(3, 1.0), SMP(GRR, [3, 2], 1.0)], ids=repr)
+def test_tallies_have_n_as_they_are_written(mechanism: Any) -> None:
+    """One number where every report speaks of every value, one per value elsewhere."""
+    values = np.zeros((50, len(mechanism.ks)), np.int64)
+    tally = mechanism.tally(mechanism.randomize(values if len(mechanism.ks) > 1 else values[:, 0]))
+    data = tally.to_bytes()[: -tallies.DIGEST]
+    spec = int.from_bytes(data[5:9], "little")
+    entries = int.from_bytes(data[17:25], "little")
+    assert entries == (0 if len(mechanism.ks) == 1 else 5)
+    body = tallies._HEADER.size + spec
+    n = tally.n if entries else tally.n[:1]
+    assert data[body : body + n.nbytes] == n.astype("<i8").tobytes()
+    other = len(tally.n) if not entries else 0
+    written = (tally.n if other else tally.n[:1]).astype("<i8").tobytes()
+    changed = data[:17] + other.to_bytes(8, "little") + data[25:body] + written
+    changed += data[body + n.nbytes :]
+    with pytest.raises(ValueError, match="n must|does not write"):
+        Tally.from_bytes(changed + tallies.digest_of(changed))

@@ -148,7 +148,7 @@ class Affine(Channel):
             object.__setattr__(self, "smallest", 0 if self.binary else -self.largest)
         if self.unit is None:
             low, high = self._two_values
-            step = high - low if Affine.known_law.fget(self) else 1  # type: ignore[attr-defined]
+            step = high - low if Affine.known_law.fget(self) else 1
             object.__setattr__(self, "unit", float(step))
 
     def rounded(self) -> "Affine":
