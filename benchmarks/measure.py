@@ -30,7 +30,7 @@ from multi_freq_ldpy import (
     compare,
 )
 from multi_freq_ldpy.core import parallel
-from multi_freq_ldpy.kernels import chacha, hashing
+from multi_freq_ldpy.kernels import bit_counts, chacha, hashing, symbols
 
 Results = dict[str, Any]
 
@@ -195,7 +195,7 @@ def limits(times: int) -> Results:
             [reports[name].astype(np.uint64) for name in ("seed", "symbol")],
             protocol.family.counting(),
         )
-        hashes, symbols = (
+        hashes, drawn = (
             np.random.default_rng(1).integers(protocol.g, size=(n, k)),
             np.random.default_rng(2).integers(protocol.g, size=(n, 1)),
         )
@@ -205,10 +205,29 @@ def limits(times: int) -> Results:
             "kernel": lambda kernel=kernel: timed(kernel),  # type: ignore[misc]
             "one": lambda p=protocol, r=reports: with_threads(1, lambda: p.tally(r)),  # type: ignore[misc]
             "all": lambda p=protocol, r=reports: timed(lambda: p.tally(r)),  # type: ignore[misc]
-            "numpy": lambda h=hashes, s=symbols: timed(lambda: h == s),  # type: ignore[misc]
+            "numpy": lambda h=hashes, s=drawn: timed(lambda: h == s),  # type: ignore[misc]
         }
         hashed[str(k)] = best(contenders, times)
-    return {"chacha": random, "grr": copied, "hashing": hashed}
+    return {"chacha": random, "grr": copied, "hashing": hashed, "count": counted(times)}
+
+
+def counted(times: int) -> Results:
+    """Count a group of 1000 checked reports, as a service does, beside the kernel alone."""
+    found = {}
+    for protocol, kernel in ((GRR(100, 1.0), symbols.count), (OUE(100, 1.0), bit_counts.count)):
+        reports = protocol.randomize(np.arange(1000) % 100)
+        counts = np.zeros(104, np.int64)
+        work: dict[str, Callable[[], object]] = {
+            "count": partial(protocol.count, reports),
+            "kernel": partial(kernel, reports, counts[: 8 * -(-100 // 8)]),
+        }
+        for each in work.values():
+            each()
+        contenders: dict[str, Callable[[], float]] = {
+            name: partial(timed, each) for name, each in work.items()
+        }
+        found[type(protocol).__name__] = best(contenders, 100 * times)
+    return found
 
 
 def simulation(users: int, times: int) -> list[Results]:

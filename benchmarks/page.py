@@ -140,6 +140,11 @@ def _limits(found: Results) -> str:
             f" comparison (int64) a report and value, `tally` {shares[1]} with one thread and"
             f" {shares[2]} with all."
         )
+    for name, cell in found.get("count", {}).items():
+        lines.append(
+            f"- `count` of 1000 checked reports of {name}, k = 100:"
+            f" {number(1e6 * (cell['count'] - cell['kernel']))} µs more than its kernel."
+        )
     return "\n".join(lines) + "\n"
 
 

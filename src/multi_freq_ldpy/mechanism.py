@@ -183,7 +183,7 @@ class Mechanism(ABC):
     def _report(self, recalled: Any, fresh: Sequence[Stream], out: NDArray[Any]) -> None:
         """Write a further report of each user, given what lasts of it.
 
-        The rest is drawn from ``fresh``, a stream an attribute.
+        The rest is drawn from ``fresh``, one stream per attribute.
         """
         source = Source.of(fresh[0], self._label, len(out))
         parallel.run_ranges(
@@ -202,9 +202,9 @@ class Mechanism(ABC):
     def randomize(self, values: ArrayLike, rng: Rng = None) -> NDArray[Any]:
         """Return a report for each user: one user's input gives one report.
 
-        A protocol takes a vector with a value a user, a solution a table with a row a user and a
-        column an attribute. A protocol with memory makes the *first report of new users*: to report
-        again, use ``Client`` or ``Panel``.
+        A protocol takes one value per user; a solution takes a table, one row per user and one
+        column per attribute. A protocol with memory makes the *first report of new users*: to
+        report again, use ``Client`` or ``Panel``.
 
         ``rng=None`` uses the operating system's randomness, as real collection must. An int,
         ``SeedSequence`` or ``Generator`` makes the reports reproducible; the same int gives the

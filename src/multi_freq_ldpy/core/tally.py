@@ -51,9 +51,9 @@ class Specs(NamedTuple):
 class Tally:
     """Counts of reports made by one protocol, or by one solution over several attributes.
 
-    ``counts`` has an entry a value, attributes one after the other; ``n`` has as many, and says how
-    many reports speak of each value; ``users`` is how many users made them. ``a + b`` is the tally
-    of both, for *disjoint* users; ``tally[j]`` is that of attribute j alone.
+    ``counts`` has one entry per value, attributes one after the other. ``n`` has as many entries:
+    how many reports speak of each value. ``users`` is how many users made them. ``a + b`` is the
+    tally of both, for *disjoint* users; ``tally[j]`` is that of attribute j alone.
 
     >>> from multi_freq_ldpy import GRR
     >>> protocol = GRR(3, epsilon=1.0)

@@ -169,7 +169,7 @@ class Symbols(Format):
     def check_sum(self, counts: Counts, n: int) -> None:
         """Refuse counts that do not add up to n."""
         if (total := validate.sum_exactly(counts)) != n:
-            raise ValueError(f"counts must add up to n={n}, one report a user, not to {total}")
+            raise ValueError(f"counts must add up to n={n}, one report per user, not to {total}")
 
     def moments(self, own: Fraction, other: Fraction) -> Affine:
         """Return the channel: no report supports two values."""

@@ -384,7 +384,7 @@ class Solution(Mechanism):
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
         if counts.shape != (self._entries,):
             raise ValueError(
-                f"counts must have shape ({self._entries},), one entry a value of each attribute,"
+                f"counts must have shape ({self._entries},), one entry per value of each attribute,"
                 f" not {counts.shape}"
             )
         if (reporters := self._reporters(n)) != users:
