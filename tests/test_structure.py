@@ -180,6 +180,12 @@ def test_a_report_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     survey.estimate(reports)
     assert sum(looked) == 500
+    looked.clear()
+    found = wire.tally(survey.solution, b"".join(reports["report"]))
+    assert sum(looked) == 500
+    assert found == survey.tally(reports)
+    with pytest.raises(ValueError, match="reports"):
+        wire.tally(survey.solution, b"\xff" * survey.solution.report_bytes)
 
 
 @pytest.mark.parametrize(

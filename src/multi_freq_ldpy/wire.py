@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .core import validate
 from .core.deprecation import accept_old_names
+from .core.tally import Tally
 from .mechanism import Mechanism, require_mechanism
 
 
@@ -46,3 +47,15 @@ def decode(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
     return mechanism._as_reports(
         np.frombuffer(data, mechanism.report_dtype, count=len(data) // size)
     )
+
+
+def tally(mechanism: Mechanism, data: bytes) -> Tally:
+    """Return the tally of the reports in ``data``, each of which is checked once.
+
+    A report that the mechanism cannot produce is a ValueError.
+
+    >>> from multi_freq_ldpy import GRR, wire
+    >>> wire.tally(GRR(3, epsilon=1.0), bytes([2, 0, 2])).counts
+    array([1, 0, 2])
+    """
+    return require_mechanism(mechanism)._tally([decode(mechanism, data)])
