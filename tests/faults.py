@@ -234,6 +234,26 @@ class NoiseVarianceHalved(SHE):
 
 
 @dataclass(frozen=True)
+class PairsTakenForIndependent(SS):
+    """The own value and another one are taken for independent, though the set has a size. >>>"""
+
+    @cached_property
+    def moments(self) -> Affine:
+        right = SS(self.k, self.epsilon).moments
+        return replace(right, own_other=Fraction(right.p) * Fraction(right.q))
+
+
+@dataclass(frozen=True)
+class OthersOffByTwoPerCent(OUE):
+    """Says two per cent too much of how contributions to two other values go together. >>>"""
+
+    @cached_property
+    def moments(self) -> Affine:
+        right = OUE(self.k, self.epsilon).moments
+        return replace(right, others=Fraction(right.others or 0) * Fraction(102, 100))
+
+
+@dataclass(frozen=True)
 class MoreThanItSays(GRR):
     """Claims half of its loss. >>>"""
 
@@ -589,6 +609,8 @@ FAULTS: list[tuple[Mechanism, str]] = [
     (ThresholdFromDoubles(3, 0.5), "privacy"),
     (IdealHash(4, 1.0), "moments"),
     (NoiseVarianceHalved(3, 1.0), "variance"),
+    (PairsTakenForIndependent(6, 0.5), "moments"),
+    (OthersOffByTwoPerCent(5, 1.0), "moments"),
     (MoreThanItSays(3, 1.0), "privacy"),
     (BiasedSet(7, 0.5), "fit"),
     (AttributeByValue(GRR, [2, 3], 1.0), "fit"),
