@@ -37,10 +37,11 @@ from multi_freq_ldpy import (
 )
 from multi_freq_ldpy.core import parallel
 from multi_freq_ldpy.core import tally as tallies
+from multi_freq_ldpy.core.fakes import Fake
 from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.longitudinal.ledger import State
 from multi_freq_ldpy.mechanism import Mechanism
-from multi_freq_ldpy.protocol import budgets_of
+from multi_freq_ldpy.protocol import OneShot, budgets_of
 
 from .cases import NESTED, SMALL, SMALL_SOLUTIONS
 
@@ -489,3 +490,60 @@ def test_tallies_have_n_as_they_are_written(mechanism: Any) -> None:
     changed += data[body + n.nbytes :]
     with pytest.raises(ValueError, match="n must|does not write"):
         Tally.from_bytes(changed + tallies.digest_of(changed))
+
+
+class Bare(OneShot):
+    """Says nothing of its reports. >>>"""
+
+    def _randomize(self, values: Any, source: Any, out: Any) -> None:
+        out[:] = 0
+
+
+class Short(Hadamard):
+    """Gathers fewer numbers than it says. >>>"""
+
+    def _gather(self, reports: Any) -> Any:
+        return super()._gather(reports)[1:]
+
+
+class Long(Hadamard):
+    """Settles more counts than it has values. >>>"""
+
+    def _settle(self, gathered: Any, n: Any) -> Any:
+        return np.concatenate((super()._settle(gathered, n), [0]))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bare(3, 1.0), "Bare must define report_dtype, contributions, moments, ratio, law"),
+        (lambda: Short(5, 1.0).tally([0]), "_gather must return _space=8 numbers"),
+        (lambda: Long(5, 1.0).tally([0]), "_settle must return 5 counts"),
+        (lambda: checks.check_protocol(GRR), "an object and not a class"),  # type: ignore[arg-type]
+        (lambda: ldp.RSFD(Hidden, [3, 2], 1.0), "RSFD needs contributions of 0 and 1"),
+    ],
+)
+def test_protocols_that_are_not_whole(make: Any, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        make()
+
+
+class Hidden(Hadamard):
+    """Has fakes, and contributions of −1 and 1. >>>"""
+
+    def _fake(self, kind: str) -> Fake:
+        return Fake.of_uniform_value(self, Fraction(1), Fraction(1))
+
+
+class Plain(GRR):
+    """Has fakes whose probability is added up over all values. >>>"""
+
+    def _fake(self, kind: str) -> Fake:
+        low = self.k * self.chances[1]
+        return Fake.of_uniform_value(self, low, low)
+
+
+def test_fakes_of_uniform_values() -> None:
+    solution, right = ldp.RSFD(Plain, [3, 2], 1.0), ldp.RSFD(GRR, [3, 2], 1.0)
+    for report, chance in solution.law([1, 0]).items():
+        assert chance == right.law([1, 0])[report] == solution.likelihood(report, [1, 0])
