@@ -371,7 +371,7 @@ class Protocol(Mechanism):
             )
         low, high = self.channel.smallest, self.channel.largest
         # Quotients, because products of large numbers would overflow
-        wrong = -(-counts // high) > n
+        wrong = counts > n if high == 1 else -(-counts // high) > n
         wrong |= -(counts // -low) > n if low else counts < 0
         if wrong.any():
             v = int(np.argmax(wrong))
@@ -405,7 +405,7 @@ class OneShot(Protocol):
         """The probabilities as realised, times 2⁶⁴."""
         raise TypeError(f"{type(self).__name__} must have weights, which go with its format")
 
-    @property
+    @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
         """The probabilities as realised."""
         own, other = self.weights

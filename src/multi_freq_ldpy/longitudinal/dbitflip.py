@@ -186,7 +186,7 @@ class DBitFlipPM(Memoized):
             )
         return self._build_first(SUE).weights
 
-    @property
+    @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
         """p and q as realised."""
         own, other = self.weights

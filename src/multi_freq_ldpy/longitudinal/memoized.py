@@ -162,7 +162,7 @@ class Chain(Memoized):
         own, other = self.second
         return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
 
-    @property
+    @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
         """The probabilities of both rounds together, as the format has them."""
         both = Affine(*self.permanent.chances).then(*self._second_chances)

@@ -74,7 +74,7 @@ class SS(OneShot):
             raise exact.too_small(self.epsilon, self.k)
         return own
 
-    @property
+    @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
         """The probabilities that the set holds the own value, and another."""
         p = Fraction(self.weight, exact.WORD)

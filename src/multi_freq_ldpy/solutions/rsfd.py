@@ -268,7 +268,7 @@ class RSFD(SideBySide):
         }
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
-        own = self._fields_of(reports)
+        own = list(self._fields_of(reports))
         fakes = [fake.chance(field.tobytes()) for fake, field in zip(self.fakes, own, strict=True)]
         odds = (
             share * each._likelihood(field, v) / fake

@@ -1,6 +1,6 @@
 """Reports with a field for every part."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
@@ -43,10 +43,10 @@ class SideBySide(Solution):
             for j, column in enumerate(self._columns(records, source.skip(low))):
                 self._write(column, sources[j].skip(low), rows[low : low + DRAWN_TOGETHER], j)
 
-    def _fields_of(self, reports: NDArray[Any]) -> Sequence[NDArray[Any]]:
-        """Return each part's reports."""
+    def _fields_of(self, reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
+        """Go through each part's reports, one copy at a time."""
         rows = as_bytes(reports, self.report_bytes)
-        return [self._column(rows, j) for j in range(len(self.protocols))]
+        return (self._column(rows, j) for j in range(len(self.protocols)))
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         pairs = zip(self.protocols, self._fields_of(reports), strict=True)
