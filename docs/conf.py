@@ -13,6 +13,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["tutorials/*.md5", "tutorials/README.rst", "_templates"]

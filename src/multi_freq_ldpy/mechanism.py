@@ -235,9 +235,22 @@ class Mechanism(ABC):
     def count(self, reports: NDArray[Any]) -> tuple[Counts, Counts]:
         """Return the counts of reports that have been checked, and how many speak of each value.
 
-        ``reports`` is what ``randomize`` or ``wire.decode`` returned for many users: an array of
-        ``report_dtype``. Nothing is checked here; ``tally`` is for reports from elsewhere.
+        Nothing is checked here; ``tally`` is for reports from elsewhere.
 
+        Parameters
+        ----------
+        reports : array of ``report_dtype``
+            What ``randomize`` or ``wire.decode`` returned, one report per user.
+
+        Returns
+        -------
+        counts : array of int64
+            One count per value, attributes one after the other.
+        n : array of int64
+            How many reports speak of each value.
+
+        Examples
+        --------
         >>> from multi_freq_ldpy import GRR, wire
         >>> protocol = GRR(3, epsilon=1.0)
         >>> protocol.count(wire.decode(protocol, bytes([0, 2, 2])))
@@ -267,9 +280,28 @@ class Mechanism(ABC):
     def likelihood(self, report: Report | int | bytes, value: ArrayLike) -> Fraction:
         """Return the exact probability that a user with this value, or record, sends this report.
 
-        ``report`` is one report, or its bytes on the wire; one that no honest client sends is a
-        ValueError. For any domain size: no report is listed.
+        It works for any domain size, because no law is listed.
 
+        Parameters
+        ----------
+        report : one report, or bytes
+            An entry of what ``randomize`` returns, or the report on the wire.
+        value : int, or sequence of int
+            The value of one user; for a solution the record, one value per attribute.
+
+        Returns
+        -------
+        Fraction
+            The probability of exactly this report.
+
+        Raises
+        ------
+        ValueError
+            If no honest client sends this report, if ``value`` is not that of one user, or if the
+            probabilities of the protocol are not fractions (SHE).
+
+        Examples
+        --------
         >>> from multi_freq_ldpy import OUE
         >>> protocol = OUE(1000, epsilon=1.0)
         >>> report = protocol.randomize(3, rng=1)

@@ -52,8 +52,25 @@ def decode(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
 def tally(mechanism: Mechanism, data: bytes) -> Tally:
     """Return the tally of the reports in ``data``, each of which is checked once.
 
-    A report that the mechanism cannot produce is a ValueError.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The protocol or solution that made the reports.
+    data : bytes
+        A whole number of reports, as on the wire.
 
+    Returns
+    -------
+    Tally
+        What was counted.
+
+    Raises
+    ------
+    ValueError
+        If a report is one that no honest client sends, or if bytes are missing.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR, wire
     >>> wire.tally(GRR(3, epsilon=1.0), bytes([2, 0, 2])).counts
     array([1, 0, 2])
