@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from multi_freq_ldpy import BLH, GRR, OLH, OUE, SHE, SS, SUE, THE, Affine, Estimate, Stream, Tally
+from multi_freq_ldpy.checks.measures import measure_coverage
 from multi_freq_ldpy.core.channel import binomial, convolve
 from multi_freq_ldpy.estimation import intervals, postprocess
 from multi_freq_ldpy.protocol import OneShot
@@ -66,21 +67,12 @@ GRID = [
 @pytest.mark.parametrize("of", ["sample", "population"])
 @pytest.mark.parametrize(("cls", "k", "epsilon", "n"), GRID)
 def test_intervals_cover(cls: type[OneShot], k: int, epsilon: float, n: int, of: str) -> None:
-    """Coverage of 95 % intervals over 100 000 draws of a count, whose error is 0.07 %.
-
-    Exact laws add up without any.
-    """
+    """Exact probabilities that 95 % intervals cover: nothing is drawn."""
     channel = cls(k, epsilon).channel
     for f in (0.0, 0.1, 0.5):
         if of == "sample" and n * f != round(n * f):
             f = round(n * f) / n
-        start, law = channel.count_law(n, f, sampled=of == "population")
-        drawn = np.arange(law.size)[law > 1e-12]
-        counts = start + drawn
-        limits = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, 0.95, of)
-        assert ((limits >= 0) & (limits <= 1)).all()
-        assert (limits[:, 0] <= limits[:, 1]).all()
-        covered = float(law[drawn][(limits[:, 0] <= f) & (f <= limits[:, 1])].sum())
+        covered = measure_coverage(channel, n, n, f, of, points=2 * n)
         assert covered > 0.94, f"f={f}"
         if min(n, n * float(channel.spread[1])) >= intervals.SMALL:
             assert covered < 0.96, f"f={f}"
@@ -100,6 +92,8 @@ def test_intervals_of_estimates_cover(cls: type[OneShot]) -> None:
     )
     together = Estimate(frequencies, 1000, protocol.channel, counts, 1000).interval()
     limits = together.reshape(times, 4, 2)
+    assert ((limits >= 0) & (limits <= 1)).all()
+    assert (limits[:, :, 0] <= limits[:, :, 1]).all()
     assert all(np.array_equal(limits[i], each[i].interval()) for i in range(20))
     covered = ((limits[:, :, 0] <= held / 1000) & (held / 1000 <= limits[:, :, 1])).mean(axis=0)
     assert np.abs(covered - 0.95).max() < 0.01 + 5 * np.sqrt(0.95 * 0.05 / times)
@@ -125,12 +119,7 @@ def test_intervals_cover_where_only_large_frequencies_are_certain(
     channel = BLH(k, epsilon).channel
     for f in (0.0, 0.1, 0.5, 0.8, 0.95, 0.97, 0.99, 1.0):
         f = round(n * f) / n
-        start, law = channel.count_law(n, f, sampled=False)
-        counts = start + np.arange(law.size)
-        limits = intervals.limits(
-            channel.estimate(counts, n), counts, n, n, channel, 0.95, "sample"
-        )
-        covered = law[(limits[:, 0] <= f) & (f <= limits[:, 1])].sum()
+        covered = measure_coverage(channel, n, n, f, "sample")
         assert covered > 0.94, f"f={f}"
         assert covered < 0.96 or f > 0.5, f"f={f}"
 

@@ -4,7 +4,7 @@ Each part is a list of jobs, and a job returns rows of what it found, or what do
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
@@ -27,10 +27,10 @@ from multi_freq_ldpy import (
     audit,
     exact_epsilon,
     registry,
-    wire,
 )
 from multi_freq_ldpy.analysis.worst_case import laws_of
-from multi_freq_ldpy.checks.tools import Z, chi_square, count_reports
+from multi_freq_ldpy.checks.measures import measure_coverage, measure_fit, measure_means
+from multi_freq_ldpy.checks.tools import Z, chi_square
 from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.protocol import OneShot, budgets_of
 from multi_freq_ldpy.randomness import Source
@@ -212,33 +212,23 @@ def moments(protocol: Any, quick: bool) -> Found:
         max((Z / 0.005) ** 2 * own / p**2, (Z / 0.005) ** 2 * other / max(q, p / 4) ** 2) / share
     )
     n = min(int(wanted) + 1, 10**6 if quick else 10**8)
-    stream, total, done = Stream(seed), None, 0
-    while done < n:
-        many = min(2**20, n - done)
-        counted = protocol.tally(protocol.randomize(np.full(many, protocol.k - 1), stream))
-        total, done = counted if total is None else total + counted, done + many
-    assert total is not None
-    answers = total.n
-    means = total.counts / answers
-    v = int(protocol.cell_of(np.array([protocol.k - 1]))[0])
-    off = (means - np.where(np.arange(len(means)) == v, p, q)) / np.sqrt(
-        np.where(np.arange(len(means)) == v, own, other) / answers
-    )
+    (measured,) = measure_means(protocol, [protocol.k - 1], n, seed)
+    means, off = measured.counts / measured.n, np.abs(measured.deviations).max()
     found.holds(
-        bool((np.abs(off) < Z).all()),
+        off < Z,
         protocol,
         seed,
-        f"means {means}, expected {p} at {v} and {q}, {n} reports",
+        f"means {means}, expected {p} at {measured.cell} and {q}, {n} reports",
     )
-    seen = Z * np.sqrt(own / answers.min()) / p
+    seen = Z * np.sqrt(own / measured.n.min()) / p
     found.add("reports drawn for moments", n)
     found.rows.append(
         (
             repr(protocol),
             f"{n:,}",
-            f"{means[v]:.6f}",
+            f"{means[measured.cell]:.6f}",
             f"{p:.6f}",
-            f"{np.abs(off).max():.1f}",
+            f"{off:.1f}",
             f"{100 * seen:.2f} %",
         )
     )
@@ -268,14 +258,13 @@ def fit(mechanism: Any, n: int) -> Found:
     rejected.
     """
     found, seed = Found(), 13
-    value = 0 if hasattr(mechanism, "k") else [0] * mechanism.d
-    law = mechanism.law(value)
-    data = wire.encode(mechanism, mechanism.randomize(np.array([value] * n), seed))
-    seen = count_reports(data, mechanism.report_bytes)
-    found.holds(seen.keys() <= law.keys(), mechanism, seed, "a report that the law does not have")
-    observed = np.array([seen.get(report, 0) for report in law])
-    expected = np.array([float(n * chance) for chance in law.values()])
-    z, control = chi_square(observed, expected)[0], chi_square(observed, tilted(expected))[0]
+    law = laws_of(mechanism)[0]
+    measured = measure_fit(mechanism, law, [0] * len(mechanism.ks), n, seed)
+    found.holds(not measured.unknown, mechanism, seed, "a report that the law does not have")
+    z, control = (
+        measured.deviations,
+        replace(measured, expected=tilted(measured.expected)).deviations,
+    )
     found.holds(z < Z, mechanism, seed, f"{z:.1f} deviations from its law")
     found.holds(
         control > Z or n < 10**6,
@@ -374,15 +363,7 @@ def coverage(cls: Any, epsilon: float, quick: bool) -> Found:
         protocol = cls(k, 2.5 * epsilon, epsilon) if cls in CHAINS else cls(k, epsilon)
         channel = protocol.channel
         f = round(n * f) / n
-        start, law = channel.count_law(n, f, sampled=of == "population")
-        drawn = np.flatnonzero(law > 1e-9)
-        # Neighbouring counts have neighbouring limits: every so many stand for those around them
-        step = max(1, len(drawn) // 600)
-        chosen = drawn[step // 2 :: step]
-        counts = start + chosen
-        limits = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, 0.95, of)
-        weights = np.add.reduceat(law[drawn], np.arange(0, len(drawn), step))[: len(chosen)]
-        covered = float(weights[(limits[:, 0] <= f) & (f <= limits[:, 1])].sum() / weights.sum())
+        covered = measure_coverage(channel, n, n, f, of)
         large = min(n, n * float(channel.spread[1])) >= intervals.SMALL
         found.holds(
             covered > 0.94,

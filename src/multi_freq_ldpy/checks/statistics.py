@@ -14,14 +14,13 @@ from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism
 from ..protocol import Protocol
 from ..protocols.formats import HashedSymbols
+from .measures import measure_coverage, measure_fit, measure_means
 from .tools import (
     NotApplicable,
     Z,
     as_inputs,
     cell_of,
-    chi_square,
     count_draws,
-    count_reports,
     holds,
     inputs_of_all,
     laws_of,
@@ -32,26 +31,16 @@ KEYED = "key bytes(range(32))"
 
 def fit(mechanism: Any) -> None:
     """Reports fit the law (chi-square), for the first and the last input."""
-    laws = laws_of(mechanism)
+    laws, n = laws_of(mechanism), count_draws(mechanism) // 4
     for v in (0, -1):
-        n = count_draws(mechanism) // 4
-        held = inputs_of_all(mechanism, [v % k for k in mechanism.ks], n)
-        reports = mechanism.randomize(held, seed := 10 + v)
-        # As they are: wire.encode would refuse wrong ones
-        seen = count_reports(np.ascontiguousarray(reports).tobytes(), mechanism.report_bytes)
-        beyond = sorted(seen.keys() - laws[v].keys())
+        record, seed = [v % k for k in mechanism.ks], 10 + v
+        found = measure_fit(mechanism, laws[v], record, n, seed)
+        shown = f"seed {seed}, input {v}: of {n} reports,"
         holds(
-            not beyond,
-            f"seed {seed}, input {v}: of {n} reports, {len(beyond)} are unknown to the law, such as"
-            f" {beyond[:1]}",
+            not found.unknown,
+            f"{shown} {len(found.unknown)} are unknown to the law, such as {found.unknown[:1]}",
         )
-        expected = np.array([float(n * chance) for chance in laws[v].values()])
-        observed = np.array([seen.get(report, 0) for report in laws[v]], float)
-        z, squares, freedom = chi_square(observed, expected)
-        most = int(np.argmax((observed - expected) ** 2 / np.maximum(expected, 5)))
-        worst = f"{list(laws[v])[most]!r} came {observed[most]:.0f} times, not {expected[most]:.1f}"
-        shown = f"chi-square is {squares:.1f} with {freedom} degrees of freedom, {z:.1f} deviations"
-        holds(z < Z, f"seed {seed}, input {v}: of {n} reports, {worst}; {shown}")
+        holds(found.deviations < Z, f"{shown} {found.describe()}")
 
 
 def unbiased(mechanism: Any) -> None:
@@ -60,21 +49,14 @@ def unbiased(mechanism: Any) -> None:
     """
     for place in (0, 1, 2):
         n = count_draws(mechanism) // (1, 4, 4)[place]
-        held = [(0, k // 2, k - 1)[place] for k in mechanism.ks]
-        tally = mechanism.tally(
-            mechanism.randomize(as_inputs(mechanism, np.tile(held, (n, 1))), seed := 20 + place)
-        )
-        for part, each, value in zip(tally, mechanism.leaves, held, strict=True):
-            v = cell_of(each, value)
-            channel, k, answers = part.channel, len(part.counts), part.n
-            own, other = (float(s) for s in channel.spread)
-            mean = np.where(np.arange(k) == v, float(channel.p), float(channel.q))
-            sigma = np.sqrt(np.where(np.arange(k) == v, own, other) * answers)
-            z = (part.counts - answers * mean) / np.maximum(sigma, 1e-3)
+        record, seed = [(0, k // 2, k - 1)[place] for k in mechanism.ks], 20 + place
+        for found in measure_means(mechanism, record, n, seed):
+            channel, k, counts, answers = found.channel, len(found.counts), found.counts, found.n
+            z, v = found.deviations, found.cell
             worst = int(np.abs(z).argmax())
             shown = (
-                f"{part.counts[worst]} of {answers[worst]} support {worst}, not"
-                f" {(answers * mean)[worst]:.1f}"
+                f"{counts[worst]} of {answers[worst]} support {worst}, not"
+                f" {found.expected[worst]:.1f}"
             )
             holds(
                 np.abs(z) < Z,
@@ -82,12 +64,12 @@ def unbiased(mechanism: Any) -> None:
                 " deviations",
             )
             if channel.others is not None and k > 2:
-                q = float(channel.q)
+                q, other = float(channel.q), float(channel.spread[1])
                 together = (k - 1) * (other + (k - 2) * (float(channel.others) - q * q))
-                found, expected = int(np.delete(part.counts, v).sum()), answers[0] * (k - 1) * q
-                off = (found - expected) / np.sqrt(max(answers[0] * together, 1.0))
+                others, expected = counts.sum() - counts[v], answers[0] * (k - 1) * q
+                off = (others - expected) / np.sqrt(max(answers[0] * together, 1.0))
                 shown = (
-                    f"seed {seed}: reports of users with {v} support others {found} times, not"
+                    f"seed {seed}: reports of users with {v} support others {others} times, not"
                     f" {expected:.1f}"
                 )
                 holds(abs(off) < 2 * Z, f"{shown}: {off:.1f} deviations")
@@ -317,32 +299,17 @@ def coverage(mechanism: Mechanism) -> None:
     """
     if not all(seen.channel.known_law for seen, _ in mechanism.parts):
         raise NotApplicable("the law of its counts is not known")
-    users, times = 4000, 20_000
-    generator = np.random.default_rng(40)
+    users = 4000
     for share, channel in {
         (share, seen.channel): None
         for share, (seen, _) in zip(mechanism.answering, mechanism.parts, strict=True)
     }:
         n = round(users * share)
         for f in (0.0, 0.1, 0.5):
-            # How many of those who answer hold the value, then what is counted of them
-            own = generator.hypergeometric(
-                round(users * f), users - round(users * f), n, size=times
-            )
-            held, often = np.unique(own, return_counts=True)
-            laws = [channel.count_law(n, v / n, sampled=False) for v in held]
-            drawn = [
-                start + generator.choice(law.size, m, p=law / law.sum())
-                for (start, law), m in zip(laws, often, strict=True)
-            ]
-            counts = np.concatenate(drawn)
-            x = channel.estimate(counts, n)
-            limits = intervals.limits(x, counts, n, users, channel, 0.95, "sample")
-            covered = ((limits[:, 0] <= f) & (f <= limits[:, 1])).mean()
-            slack = Z * (0.05 * 0.95 / times) ** 0.5
+            covered = measure_coverage(channel, users, n, f, "sample")
             shown = (
-                f"seed 40: {times} intervals from {n} reports cover f={f} {covered:.4f} of the time"
+                f"intervals from {n} reports of {users} users cover f={f} {covered:.4f} of the time"
             )
-            holds(covered > 0.94 - slack, f"{shown}, not at least {0.94 - slack:.4f}")
+            holds(covered > 0.94, f"{shown}, not at least 0.94")
             if float(channel.spread[1]) * n > intervals.SMALL:
-                holds(covered < 0.96 + slack, f"{shown}, not at most {0.96 + slack:.4f}")
+                holds(covered < 0.96, f"{shown}, not at most 0.96")
