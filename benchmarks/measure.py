@@ -193,7 +193,7 @@ def limits(times: int) -> Results:
         reports = protocol.randomize(np.arange(n) % k)
         parts, counting = (
             [reports[name].astype(np.uint64) for name in ("seed", "symbol")],
-            protocol.family.counting(),
+            protocol.family.counting(n)[1],
         )
         hashes, drawn = (
             np.random.default_rng(1).integers(protocol.g, size=(n, k)),

@@ -61,6 +61,7 @@ class Copy:
             # A file that is changed and changed back within a second would look unchanged
             "PYTHONDONTWRITEBYTECODE": "1",
             "NUMBA_CACHE_DIR": str(cache),
+            "MULTI_FREQ_LDPY_COMPILE": "always",
         }
         command = [sys.executable, str(ROOT / "mutants" / "trial.py"), json.dumps(asked)]
         pipe = subprocess.PIPE

@@ -1,10 +1,26 @@
 """What the tests proved, in numbers, at the end of a run."""
 
+import os
 from collections import Counter
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
+
+from multi_freq_ldpy.core import draws
+
+WAYS = ["always", "never"] if find_spec("numba") else ["never"]
+"""Whether draws are compiled."""
+
+os.environ.setdefault(draws.VARIABLE, WAYS[0])
+
+
+@pytest.fixture(params=WAYS, ids={"always": "compiled", "never": "plain"}.get)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw in either way: with kernels, and with NumPy alone."""
+    monkeypatch.setenv(draws.VARIABLE, request.param)
+    monkeypatch.setattr(draws, "_chosen", {})
 
 
 @pytest.fixture

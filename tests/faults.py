@@ -32,6 +32,7 @@ from multi_freq_ldpy import (
     Privacy,
     Stream,
 )
+from multi_freq_ldpy.core import draws, layouts
 from multi_freq_ldpy.exact import WORD
 from multi_freq_ldpy.longitudinal.chains import randomize_symbols
 from multi_freq_ldpy.longitudinal.memoized import Recalled
@@ -141,16 +142,14 @@ class OtherBitsOffByOnePerCent(OUE):
     """q is one per cent larger than said. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
-        from multi_freq_ldpy.kernels import bits
-
         users, own = source.users(len(values), 1), np.uint64(self.weights[0])
-        bits.randomize(
+        draws.choose("bits", out.size).randomize(
             source.key,
             *users,
             values,
-            bits.last_byte(self.k),
+            layouts.last_byte(self.k),
             own,
-            *bits.table(self.weights[1] * 101 // 100),
+            *layouts.bit_table(self.weights[1] * 101 // 100),
             out,
         )
 

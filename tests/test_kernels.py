@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 from multi_freq_ldpy import BLH, GRR, LSOUE, OLH, OUE, SMP, SS, SUE, DBitFlipPM, Stream, wire
-from multi_freq_ldpy.core import parallel
+from multi_freq_ldpy.core import layouts, parallel
 from multi_freq_ldpy.kernels import (
     bit_counts,
     chacha,
     hashing,
     positions,
     records,
-    subsets,
     symbols,
 )
 from multi_freq_ldpy.randomness import Source, subkey
@@ -35,7 +34,7 @@ from . import reference
 def test_high_halves_settle_only_what_the_low_ones_cannot_change(m: int, epsilon: float) -> None:
     weights = GRR(m, epsilon).weights
     t, q = weights
-    _, _, _, inverse, _ = law = symbols.constants(m, weights)
+    _, _, _, inverse, _ = law = layouts.symbol_constants(m, weights)
     assert (inverse == 0) == (q < 2**32)
     if not inverse:
         return
@@ -70,7 +69,8 @@ def test_the_inverse_is_never_too_large() -> None:
         *np.random.default_rng(2).integers(2**32, 2**63, 50).tolist(),
     ]:
         *_, inverse, shift = (
-            int(each) for each in symbols.constants(3, (2**64 - 2 * q if q < 2**63 else 1, q))
+            int(each)
+            for each in layouts.symbol_constants(3, (2**64 - 2 * q if q < 2**63 else 1, q))
         )
         assert inverse < 2**32
         for high in (0, 1, 2**31, 2**32 - 1):
@@ -98,6 +98,7 @@ def test_leftover_words_are_settled_as_one_by_one(protocol: Any) -> None:
         )
 
 
+@pytest.mark.usefixtures("way")
 def test_own_bits_that_sixteen_bits_do_not_settle() -> None:
     """One user in 65536 draws the first digits of p, and further ones decide.
 
@@ -237,14 +238,14 @@ def test_sets_are_planned_so_that_few_read_on(k: int, w: int) -> None:
 
     Reading on costs as much as 150 words, and is to be rare.
     """
-    enter, corrections, units = subsets.plan(k, w)
+    enter, corrections, units = layouts.set_plan(k, w)
     mean = Fraction(enter, 2**64) * k
     deviation = (float(mean) * (1 - enter / 2**64)) ** 0.5
     gap = float(w - mean)
     missing, surplus = max(0.0, gap + deviation), max(0.0, deviation - gap)
     draws = max(missing * k / (k - w), surplus * k / w)
     assert corrections >= 0.8 * draws, "one set in six reads on"
-    assert subsets.stride(k, w) == 2 * (-(-k // 8) + 1 + corrections * units)
+    assert layouts.set_stride(k, w) == 2 * (-(-k // 8) + 1 + corrections * units)
 
 
 def test_fewer_than_three_random_bits_a_bit() -> None:
@@ -367,16 +368,10 @@ def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
     symbols.count(np.array([0, 4, 5, 255, 1], np.uint8), counts)
     assert counts.tolist() == [1, 1, 0, 0, 1]
     protocol = OLH(100, 1.0)
-    edges, lanes, found = protocol.family.counting()
-    hashing.count(
-        np.array([7], np.uint64),
-        np.array([2**40], np.uint64),
-        np.uint64(protocol.prime),
-        edges,
-        lanes,
-        found,
-    )
-    assert 0 <= found.sum() <= 100
+    _, space = protocol.family.counting(1)
+    seed, symbol = np.array([7], np.uint64), np.array([2**40], np.uint64)
+    hashing.count(seed, symbol, np.uint64(protocol.prime), *space)
+    assert 0 <= space[-1].sum() <= 100
     out = np.zeros((1, 2), np.uint8)
     positions.deposit(np.full((1, 2), 255, np.uint8), np.full((1, 1), 255, np.uint8), out)
     assert out.tolist() == [[255, 0]]

@@ -31,8 +31,9 @@ from multi_freq_ldpy import (
     Stream,
     wire,
 )
+from multi_freq_ldpy.core import layouts
 from multi_freq_ldpy.core.randomness import CONSECUTIVE, Source, as_generator, subkey
-from multi_freq_ldpy.kernels import bits, chacha, subsets, symbols
+from multi_freq_ldpy.kernels import chacha, subsets, symbols
 from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
 from multi_freq_ldpy.protocol import Protocol
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
@@ -118,7 +119,8 @@ REJECTED = [
 
 
 @pytest.mark.parametrize("protocol", CASES + HUGE + HUGE_MEMOIZED + SOLUTIONS + REJECTED, ids=repr)
-def test_kernel_equals_reference(protocol: Any) -> None:
+@pytest.mark.usefixtures("way")
+def test_draws_equal_the_reference(protocol: Any) -> None:
     ks = np.array(protocol.ks)
     n = max(20, (4000 if len(ks) == 1 else 500) // (ks.sum() + 20)) // len(ks) + 2
     n = n if protocol.parts[0][0].channel.binary else 12  # exact noise reads many blocks
@@ -143,6 +145,7 @@ def test_kernel_equals_reference(protocol: Any) -> None:
 @pytest.mark.parametrize(
     "protocol", [p for p in CASES + HUGE_MEMOIZED if isinstance(p, Memoized)], ids=repr
 )
+@pytest.mark.usefixtures("way")
 def test_panel_equals_reference(protocol: Any) -> None:
     """Permanent answers by user and memo class, in any order of users, and a second round that
     moves on from call to call.
@@ -185,7 +188,7 @@ def test_symbols_at_boundary_words(m: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize("q", [1, 2**62, 2**63, 2**64 - 1, 123456789123456789])
 def test_byte_table_is_the_product_law(q: int) -> None:
-    owners, owned, fractions = bits.table(q)
+    owners, owned, fractions = layouts.bit_table(q)
     cells = np.bincount(owners[:owned], minlength=256)
     left = len(owners) - owned
     whole = [sum(int(w) << (64 * (7 - i)) for i, w in enumerate(row)) for row in fractions]
@@ -213,7 +216,7 @@ def test_rare_paths_are_rare() -> None:
     slow = sum(not symbols.settle(h, np.uint64(t), np.uint64(q)) for h in high)
     assert slow <= 2, "the low half of a word is read far too often"
     for protocol in (OUE(10, 1.0), OUE(10, 5.0)):
-        _, owned, _ = bits.table(protocol.weights[1])
+        _, owned, _ = layouts.bit_table(protocol.weights[1])
         assert 1 - owned / 2**16 < 0.004
 
 
@@ -443,7 +446,7 @@ def test_sets_of_every_size_relation() -> None:
     source = Source.of(Stream(2), b"test", 500)
     for other in (0, 2**62, 2**64 - 1):
         out, own = np.zeros((500, 7), np.uint8), np.uint64(protocol.weight)
-        last, table = bits.last_byte(50), bits.table(other)
+        last, table = layouts.last_byte(50), layouts.bit_table(other)
         for units in (1, 2):
             subsets.randomize(
                 source.key,

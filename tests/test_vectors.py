@@ -35,6 +35,8 @@ from multi_freq_ldpy import (
 from multi_freq_ldpy.longitudinal.memoized import Memoized
 from multi_freq_ldpy.protocol import budgets_of
 
+pytestmark = pytest.mark.usefixtures("way")
+
 FOLDER = Path(__file__).parent / "vectors"
 KEY = bytes(range(32))
 VALUES = [0, 1, 2, 3, 4, 0, 0, 1]

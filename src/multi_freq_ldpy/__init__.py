@@ -5,37 +5,37 @@ One short class a protocol, exact guarantees, errors on every estimate.
 
 from typing import TYPE_CHECKING, Any
 
-from . import datasets, exact, registry, wire
-from .adaptive import best
-from .core.channel import Affine, Channel
-from .core.privacy import Privacy
-from .core.randomness import Stream
-from .core.tally import Tally
-from .estimation.estimate import Difference, Estimate
-from .estimation.several import Estimates, Rounds
-from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
-from .longitudinal.client import Client
-from .longitudinal.dbitflip import DBitFlipPM
-from .longitudinal.ledger import LimitReached
-from .longitudinal.panel import Panel, over_rounds
-from .protocol import Protocol
-from .protocols.grr import GRR
-from .protocols.hashing import BLH, OLH
-from .protocols.histogram import SHE
-from .protocols.subset import SS
-from .protocols.unary import OUE, SUE, THE
-from .solutions.rsfd import RSFD
-from .solutions.smp import SMP
-from .solutions.spl import SPL
-from .survey import Survey
+from .core.tally import Specs, Tally
 
 if TYPE_CHECKING:
-    from . import checks
+    from . import checks, datasets, exact, registry, wire
+    from .adaptive import best
     from .analysis.auditing import Audit, audit
     from .analysis.poisoning import Influence, influence
     from .analysis.worst_case import exact_epsilon
+    from .core.channel import Affine, Channel
+    from .core.privacy import Privacy
+    from .core.randomness import Stream
+    from .estimation.estimate import Difference, Estimate
+    from .estimation.several import Estimates, Rounds
+    from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
+    from .longitudinal.client import Client
+    from .longitudinal.dbitflip import DBitFlipPM
+    from .longitudinal.ledger import LimitReached
+    from .longitudinal.panel import Panel, over_rounds
+    from .mechanism import Mechanism
+    from .protocol import Protocol
+    from .protocols.grr import GRR
+    from .protocols.hashing import BLH, OLH
+    from .protocols.histogram import SHE
+    from .protocols.subset import SS
+    from .protocols.unary import OUE, SUE, THE
+    from .solutions.rsfd import RSFD
+    from .solutions.smp import SMP
+    from .solutions.spl import SPL
     from .studies.comparison import Comparison, compare
     from .studies.planning import epsilon_for, recommend, sample_size
+    from .survey import Survey
 
 __version__ = "1.0.0.dev0"
 
@@ -92,32 +92,64 @@ __all__ = [
     "wire",
 ]
 
-
-_LAZY = {
-    "Audit": "analysis.auditing",
-    "audit": "analysis.auditing",
-    "Influence": "analysis.poisoning",
-    "influence": "analysis.poisoning",
-    "exact_epsilon": "analysis.worst_case",
-    "Comparison": "studies.comparison",
-    "compare": "studies.comparison",
-    "epsilon_for": "studies.planning",
-    "recommend": "studies.planning",
-    "sample_size": "studies.planning",
+_HOMES = {
+    "": "checks datasets exact registry wire",
+    "adaptive": "best",
+    "analysis.auditing": "Audit audit",
+    "analysis.poisoning": "Influence influence",
+    "analysis.worst_case": "exact_epsilon",
+    "core.channel": "Affine Channel",
+    "core.privacy": "Privacy",
+    "core.randomness": "Stream",
+    "estimation.estimate": "Difference Estimate",
+    "estimation.several": "Estimates Rounds",
+    "longitudinal.chains": "LBLH LGRR LOLH LOSUE LOUE LSOUE LSUE",
+    "longitudinal.client": "Client",
+    "longitudinal.dbitflip": "DBitFlipPM",
+    "longitudinal.ledger": "LimitReached",
+    "longitudinal.panel": "Panel over_rounds",
+    "protocol": "Protocol",
+    "protocols.grr": "GRR",
+    "protocols.hashing": "BLH OLH",
+    "protocols.histogram": "SHE",
+    "protocols.subset": "SS",
+    "protocols.unary": "OUE SUE THE",
+    "solutions.rsfd": "RSFD",
+    "solutions.smp": "SMP",
+    "solutions.spl": "SPL",
+    "studies.comparison": "Comparison compare",
+    "studies.planning": "epsilon_for recommend sample_size",
+    "survey": "Survey",
 }
-"""Names that are imported when they are asked for: devices and aggregators never do."""
+"""Where names live. They are imported when they are asked for: a device needs few of them."""
 
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "checks":
-        return import_module(".checks", __name__)
-    if name in _LAZY:
-        globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)
-        return globals()[name]
+    for home, names in _HOMES.items():
+        if name in names.split():
+            module = import_module(f".{home or name}", __name__)
+            globals()[name] = getattr(module, name) if home else module
+            return globals()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+def _to_spec(mechanism: "Mechanism") -> dict[str, Any]:
+    from .registry import to_spec
+
+    return to_spec(mechanism)
+
+
+def _from_spec(spec: Any) -> "Mechanism":
+    from .registry import from_spec
+
+    return from_spec(spec)
+
+
+# The registry stands above the tally, and is imported when a tally is written or read
+Tally._specs = Specs(_to_spec, _from_spec)

@@ -6,7 +6,6 @@ from typing import Any
 
 from .core import validate
 from .core.deprecation import accept_old_names
-from .core.tally import Specs, Tally
 from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
 from .longitudinal.dbitflip import DBitFlipPM
 from .mechanism import Mechanism
@@ -138,9 +137,6 @@ def _build(spec: dict[str, Any]) -> Mechanism:
     if not isinstance(parts, list) or not all(isinstance(each, dict) for each in parts):
         raise TypeError(f"protocols must be a list of specs, not {validate.quote(parts)}")
     return SOLUTIONS[name].of([_build(each) for each in parts], **fields)
-
-
-Tally._specs = Specs(to_spec, from_spec)
 
 
 def _name(spec: dict[str, Any], among: dict[str, Any]) -> str:

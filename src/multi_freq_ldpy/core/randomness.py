@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from . import validate
+from . import draws, validate
 
 if TYPE_CHECKING:
     from numpy.random import Generator, SeedSequence
@@ -268,10 +268,8 @@ class Source:
 
     def below(self, n: int, m: int) -> NDArray[np.int64]:
         """Return a number for each of n users, exactly uniform in [0, m), m < 2³²."""
-        from ..kernels import symbols
-
         numbers = np.empty(n, np.int64)
-        symbols.uniform(self.key, *self.users(n, 4), m, numbers)
+        draws.choose("symbols", n).uniform(self.key, *self.users(n, 4), m, numbers)
         return numbers
 
     def words(self, n: int, each: int) -> NDArray[np.uint64]:
@@ -279,9 +277,8 @@ class Source:
 
         All that a protocol without a kernel needs.
         """
-        from ..kernels import chacha
-
         size = 8 * n * each
+        chacha = draws.choose("chacha", size)
         buffer = np.empty((size + 64 + chacha.FILL) // 8, np.uint64)
         start = (
             chacha.read(self.key, np.uint64(self.start(n, 8 * each) * 8 * each), size, buffer) // 8

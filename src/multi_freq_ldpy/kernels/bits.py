@@ -12,25 +12,11 @@ import numpy as np
 from numba import uint8, uint16, uint64
 
 from .chacha import HEAD, LANES, address_of, begin, buffers, read_on, read_users
-from .jit import inline, jit
+from .jit import inline, jit, popcount
 
-ONES = np.array([bin(b).count("1") for b in range(256)], np.uint8)
 WORDS = 8  # 64-bit words of a fraction
 SCANNED = 64  # words looked at side by side
 NARROW = 5  # bytes; rows below it are drawn byte by byte for all users, wider ones user by user
-
-
-def table(q: int) -> tuple[np.ndarray, int, np.ndarray]:
-    """Return the byte that owns each word, how many words are owned, and the fractions by number of
-    ones, for bits of probability q/2⁶⁴.
-    """
-    cells, fractions = np.zeros(9, np.int64), np.zeros((9, WORDS), np.uint64)
-    for ones in range(9):
-        cells[ones], rest = divmod((q**ones * (2**64 - q) ** (8 - ones)) << 16, 2**512)
-        for i in range(WORDS):
-            fractions[ones, i] = (rest >> (64 * (WORDS - 1 - i))) & (2**64 - 1)
-    owners = np.repeat(np.arange(256, dtype=np.uint8), cells[ONES])
-    return np.append(owners, np.zeros(2**16 - owners.size, np.uint8)), owners.size, fractions
 
 
 @jit
@@ -46,15 +32,10 @@ def leftover(address, head, at, fractions, spare):
             index += 1
             if i == 0:
                 byte = uint8(word >> uint64(56))
-            elif word < fractions[ONES[byte], i - 1]:
+            elif word < fractions[popcount(byte), i - 1]:
                 return byte
-            elif word > fractions[ONES[byte], i - 1]:
+            elif word > fractions[popcount(byte), i - 1]:
                 break
-
-
-def last_byte(k: int) -> np.uint8:
-    """Return the mask of the bits of the last byte that belong to one of k values."""
-    return np.uint8(0xFF >> (-k % 8))
 
 
 @jit
@@ -192,12 +173,6 @@ def randomize(key, first, numbers, values, last, p, owned, cells, fractions, out
 
 
 @jit
-def again_stride(width, half):
-    """Return how many bytes of the main stream a user owns in a second round."""
-    return 2 * width + (width + 1) // 2 * 2 * np.int64(half)
-
-
-@jit
 def again(key, first, rows, last, half, owned, cells, fractions, out):
     """Send every bit of the ``rows`` of users ``first``, ``first`` + 1, … through a second round.
 
@@ -206,7 +181,7 @@ def again(key, first, rows, last, half, owned, cells, fractions, out):
     probability 1/2. A user owns two bytes for each byte of the row, and one for its u.
     """
     width = out.shape[1]
-    stride = again_stride(width, half)
+    stride = 2 * width + (width + 1) // 2 * 2 * np.int64(half)
     users, buffer, spare, _, scratch = workspace(key, stride)
     nobody = np.empty(0, np.uint64)
     for low in range(0, out.shape[0], users):

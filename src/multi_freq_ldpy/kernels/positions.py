@@ -5,8 +5,7 @@ order of positions.
 import numpy as np
 from numba import uint8
 
-from .bits import ONES
-from .jit import jit
+from .jit import jit, popcount
 
 
 @jit
@@ -18,9 +17,9 @@ def ranks(masks, places, out):
         c, bit = places[i] >> 3, uint8(1) << uint8(places[i] & 7)
         rank = np.int64(-1)
         if masks[i, c] & bit:
-            rank = np.int64(ONES[masks[i, c] & (bit - uint8(1))])
+            rank = popcount(masks[i, c] & (bit - uint8(1)))
             for earlier in range(c):
-                rank += np.int64(ONES[masks[i, earlier]])
+                rank += popcount(masks[i, earlier])
         out[i] = rank
 
 

@@ -6,50 +6,13 @@ size is right: by symmetry the set is uniform among those of its size, whatever 
 was.
 """
 
-from math import isqrt
-from typing import Any
-
 import numpy as np
 from numba import uint8, uint64
 
 from .bit_counts import count, sizes
-from .bits import fill_rows, last_byte, own_bits, table, workspace, write_bit
+from .bits import fill_rows, own_bits, workspace, write_bit
 from .chacha import address_of, read_on, read_users
 from .jit import jit
-
-# Reports that exist at a time while they are drawn and counted, or fewer where they are large
-DRAWN_TOGETHER = 2**12
-FEW = 6  # values that are better drawn one by one
-SMALL = 2**12  # the largest k for which 16 bits make a number below k
-
-
-def plan(k: int, w: int) -> tuple[int, int, int]:
-    """Return the probability of entering, times 2⁶⁴, how many corrections a user owns words for,
-    and of how many 16-bit words each.
-
-    To add one takes k/(k − w) draws, to remove one k/w: it is best to begin with too few in such a
-    share of cases that neither matters more, and with none or all where few are to be drawn. More
-    corrections than words are owned for read on, which costs as much as 150 words.
-    """
-    spread = isqrt(25 * w * (k - w) // k)  # five standard deviations of a size
-    fewer = spread * (k - 2 * w) // (4 * k)
-    if min(w, k - w) <= FEW:
-        fewer = w if w <= FEW else w - k
-    return 2**64 * (w - fewer) // k, spread // 2 + 2 + abs(fewer), 1 if k <= SMALL else 2
-
-
-def constants(k: int, w: int) -> tuple[Any, ...]:
-    """Return k, the mask of the last byte, w, and how sets are drawn, as kernels take them, but for
-    p.
-    """
-    enter, corrections, units = plan(k, w)
-    return k, last_byte(k), w, corrections, units, *table(enter)
-
-
-def stride(k: int, w: int) -> int:
-    """Return how many bytes of the main stream a user owns."""
-    _, corrections, units = plan(k, w)
-    return 2 * ((k + 7) // 8 + 1 + corrections * units)
 
 
 @jit

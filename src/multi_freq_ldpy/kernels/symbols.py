@@ -19,20 +19,6 @@ SETTLED_TOGETHER = 256  # users settled at a time
 HALF = 0xFFFFFFFF
 
 
-def constants(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
-    """Return m, T and Q as kernels take them, and what nearly divides by Q.
-
-    (d div 2³²)·inverse >> shift is never above d div Q.
-
-    Nearly always they are equal. The inverse has 31 bits; it is 0 where Q is too small for that.
-    """
-    t, q = weights
-    bits = q.bit_length()
-    return tuple(
-        map(np.uint64, (m, t, q, 2 ** (bits + 30) // q if bits > 32 else 0, max(0, bits - 2)))
-    )
-
-
 @jit
 def offset(word, t, q):
     """Return what the word adds to the symbol: 0 keeps it."""

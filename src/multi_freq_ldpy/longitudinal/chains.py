@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact, validate
+from ..core import draws, exact, layouts, validate
 from ..core.randomness import Source
 from ..mechanism import Counts, as_readonly
 from ..protocol import declared
@@ -24,10 +24,10 @@ def randomize_symbols(
     values: Counts, m: int, weights: tuple[int, int], source: Source, out: NDArray[Any]
 ) -> None:
     """Randomize symbols out of m, kept and replaced with probabilities ``weights``/2⁶⁴."""
-    from ..kernels import symbols
-
-    users = source.users(len(values), 4)
-    symbols.randomize(source.key, *users, as_readonly(values), *symbols.constants(m, weights), out)
+    users, constants = source.users(len(values), 4), layouts.symbol_constants(m, weights)
+    draws.choose("symbols", len(values)).randomize(
+        source.key, *users, as_readonly(values), *constants, out
+    )
 
 
 class LGRR(Chain):
@@ -89,16 +89,13 @@ class LongitudinalUnary(Chain):
 
     @cached_property
     def _table(self) -> tuple[Any, ...]:
-        from ..kernels import bits
-
-        return bits.table(self.second[1])
+        return layouts.bit_table(self.second[1])
 
     def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import bits
-
-        first = source.start(len(out), bits.again_stride(self.report_bytes, self.half))
-        bits.again(
-            source.key, first, permanent, bits.last_byte(self.k), self.half, *self._table, out
+        first = source.start(len(out), layouts.again_stride(self.report_bytes, self.half))
+        last = layouts.last_byte(self.k)
+        draws.choose("bits", out.size).again(
+            source.key, first, permanent, last, self.half, *self._table, out
         )
 
 

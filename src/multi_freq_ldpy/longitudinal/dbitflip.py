@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact, validate
+from ..core import draws, exact, layouts, validate
 from ..core.channel import Affine
 from ..core.randomness import Rng, Source, as_generator
 from ..mechanism import Counts, as_readonly
@@ -72,24 +72,20 @@ class HeldBits(Format):
 
     def refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         """Mark other numbers of positions, and bits beyond the last."""
-        from ..kernels import bits
-
         held = np.ascontiguousarray(reports["positions"])
-        beyond = (held[:, -1] & ~bits.last_byte(self.k)) | (
-            reports["bits"][:, -1] & ~bits.last_byte(self.held)
+        beyond = (held[:, -1] & ~layouts.last_byte(self.k)) | (
+            reports["bits"][:, -1] & ~layouts.last_byte(self.held)
         )
         return np.asarray((beyond != 0) | (count_ones(held) != self.held))
 
     def rows(self, reports: NDArray[Any]) -> NDArray[np.uint8]:
         """Return the bits at their positions, a packed row a report."""
-        from ..kernels import positions
-
         held, bits = (
             np.ascontiguousarray(reports["positions"]),
             np.ascontiguousarray(reports["bits"]),
         )
         rows = np.empty_like(held)
-        positions.deposit(held, bits, rows)
+        draws.choose("positions", held.size).deposit(held, bits, rows)
         return rows
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
@@ -230,18 +226,17 @@ class DBitFlipPM(Memoized):
 
     @cached_property
     def _tables(self) -> tuple[Any, Any]:
-        from ..kernels import bits, subsets
-
-        return subsets.constants(self.b, self.d_bits), bits.table(self.weights[1])
+        return (
+            layouts.set_constants(self.b, self.d_bits),
+            layouts.bit_table(self.weights[1]),
+        )
 
     def _held_positions(self, source: Source, n: int) -> NDArray[np.uint8]:
         """Return the positions that users hold: uniform sets."""
-        from ..kernels import bits, subsets
-
         held = np.full((n, _width(self.b)), 0xFF, np.uint8)
-        held[:, -1] = bits.last_byte(self.b)
+        held[:, -1] = layouts.last_byte(self.b)
         if self.d_bits < self.b:
-            subsets.randomize(
+            draws.choose("subsets", held.size).randomize(
                 *kernel_arguments(
                     as_readonly(np.full(n, -1)), source, self.b, self.d_bits, 0, self._tables[0]
                 ),
@@ -251,24 +246,20 @@ class DBitFlipPM(Memoized):
 
     def _ranks(self, values: Counts, held: NDArray[np.uint8]) -> Counts:
         """Return which of the held positions each user's bucket is, or −1 for none."""
-        from ..kernels import positions
-
         ranks = np.empty(len(values), np.int64)
-        positions.ranks(held, self.cell_of(values), ranks)
+        draws.choose("positions", held.size).ranks(held, self.cell_of(values), ranks)
         return ranks
 
     def _answer(self, ranks: Counts, source: Source) -> NDArray[np.uint8]:
         """Return randomized bits of the held positions."""
-        from ..kernels import bits
-
         width, own = _width(self.d_bits), np.uint64(self.weights[0])
         out = np.empty((len(ranks), width), np.uint8)
-        users = source.users(len(ranks), 2 * width + 2)
-        bits.randomize(
+        users = source.users(len(ranks), layouts.bits_stride(width))
+        draws.choose("bits", out.size).randomize(
             source.key,
             *users,
             as_readonly(ranks),
-            bits.last_byte(self.d_bits),
+            layouts.last_byte(self.d_bits),
             own,
             *self._tables[1],
             out,

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import randomness, validate
+from ..core import draws, randomness, validate
 from ..core.channel import Channel
 from ..core.randomness import Stream
 from ..core.tally import Tally
@@ -250,9 +250,8 @@ def sum_bits(block: Vector) -> NDArray[np.int64]:
 
 def sum_bits_by_group(groups: int, which: NDArray[np.int64], block: Vector) -> NDArray[np.int64]:
     """Add up rows of 0 and 1 by group."""
-    from ..kernels import bit_counts
-
     sums = np.zeros((groups, block.shape[1]))
+    bit_counts = draws.choose("bit_counts", block.size)
     if not bit_counts.add_rows(np.ascontiguousarray(block), which, sums):
         raise ValueError(
             "reports must be rows of 0 and 1, not"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import draws
 from ..mechanism import Counts, as_readonly
 
 
@@ -99,39 +100,34 @@ class PrimeFamily:
         """Return a seed for each user, drawn from the users' bytes, and the buckets of the
         values.
         """
-        from ..kernels import hashing
-
         seeds, buckets = np.empty(len(values), np.uint64), np.empty(len(values), np.int64)
+        hashing = draws.choose("hashing", 10 * len(values))
         hashing.seeds(*users, np.uint64(self.prime), seeds)
         hashing.buckets(values, seeds, np.uint64(self.prime), np.uint64(self.g), buckets)
         return seeds, buckets
 
     def find_refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         """Mark the reports whose seed or symbol does not exist."""
-        from ..kernels import hashing
-
-        refused = np.empty(len(reports), np.bool_)
+        refused, hashing = np.empty(len(reports), np.bool_), draws.choose("hashing", len(reports))
         hashing.find_refused(
-            *self._reading(reports), np.uint64(self.prime), np.uint64(self.g), refused
+            *_unpacked(reports, hashing), np.uint64(self.prime), np.uint64(self.g), refused
         )
         return refused
 
     def count(self, reports: NDArray[Any]) -> Counts:
         """Return how many reports have each value in the bucket that they name."""
-        from ..kernels import hashing
-
-        edges, lanes, counts = self.counting()
-        hashing.count_reports(*self._reading(reports), np.uint64(self.prime), edges, lanes, counts)
+        hashing, space = self.counting(len(reports))
+        hashing.count_reports(*_unpacked(reports, hashing), np.uint64(self.prime), *space)
+        counts: Counts = space[-1]
         return counts[: self.k]
 
-    def counting(self) -> tuple[NDArray[np.uint64], NDArray[Any], Counts]:
-        """Return what counting needs.
+    def counting(self, reports: int) -> tuple[Any, tuple[NDArray[Any], ...]]:
+        """Return what counts so many reports, and what that needs.
 
         Where windows begin, space of the smallest type that holds two residues, and counts.
         """
-        from ..kernels import hashing
-
-        return (
+        hashing = draws.choose("hashing", reports * self.k)
+        return hashing, (
             self._edges,
             np.empty((3, hashing.LANES), np.min_scalar_type(2 * self.prime)),
             np.zeros(-(-self.k // 4) * 4, np.int64),
@@ -143,16 +139,11 @@ class PrimeFamily:
         symbols = np.arange(self.g + 1, dtype=np.uint64)
         return (symbols * np.uint64(self.prime) + np.uint64(self.g - 1)) // np.uint64(self.g)
 
-    def _reading(
-        self, reports: NDArray[Any]
-    ) -> tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]:
-        """Return reports as rows of bytes, and space for some of their seeds and symbols."""
-        from ..kernels import hashing
 
-        dtype = reports.dtype
-        seed, symbol = (np.empty(hashing.SOME, dtype[name]) for name in ("seed", "symbol"))
-        return (
-            as_readonly(reports).view(np.uint8).reshape(len(reports), dtype.itemsize),
-            seed,
-            symbol,
-        )
+def _unpacked(
+    reports: NDArray[Any], hashing: Any
+) -> tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]:
+    """Return reports as rows of bytes, and space for some of their seeds and symbols."""
+    dtype = reports.dtype
+    seed, symbol = (np.empty(hashing.SOME, dtype[name]) for name in ("seed", "symbol"))
+    return as_readonly(reports).view(np.uint8).reshape(len(reports), dtype.itemsize), seed, symbol

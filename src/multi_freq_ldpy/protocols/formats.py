@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import validate
+from ..core import draws, validate
 from ..core.channel import Affine
 from ..mechanism import Counts, as_readonly
 from .families import PrimeFamily
@@ -37,19 +37,15 @@ def unpack(reports: NDArray[Any], k: int) -> NDArray[np.uint8]:
 
 def count_ones(reports: NDArray[Any]) -> Counts:
     """Return the number of ones in each row of packed bits."""
-    from ..kernels import bit_counts
-
     sizes = np.empty(len(reports), np.int64)
-    bit_counts.sizes(reports, sizes)
+    draws.choose("bit_counts", reports.size).sizes(reports, sizes)
     return sizes
 
 
 def count_columns(rows: NDArray[np.uint8], k: int) -> Counts:
     """Return how many rows of packed bits have a 1 at each of k places."""
-    from ..kernels import bit_counts
-
     counts = np.zeros(8 * rows.shape[1], np.int64)
-    bit_counts.count(rows, counts)
+    draws.choose("bit_counts", rows.size).count(rows, counts)
     return counts[:k]
 
 
@@ -156,10 +152,8 @@ class Symbols(Format):
 
     def count(self, reports: NDArray[Any]) -> Counts:
         """Return how often each value was reported."""
-        from ..kernels import symbols
-
         counts = np.zeros(self.k, np.int64)
-        symbols.count(as_readonly(reports), counts)
+        draws.choose("symbols", len(reports)).count(as_readonly(reports), counts)
         return counts
 
     def most(self, values: int) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ..core import exact
+from ..core import draws, exact, layouts
 from ..core.fakes import Fake
 from ..core.randomness import Source
 from ..mechanism import Counts
@@ -40,10 +40,9 @@ class GRR(OneShot):
         return exact.symbol_weights(self.k, self.epsilon)
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import symbols
-
-        users, constants = source.users(len(values), 4), symbols.constants(self.k, self.weights)
-        symbols.randomize(source.key, *users, values, *constants, out)
+        constants = layouts.symbol_constants(self.k, self.weights)
+        users = source.users(len(values), 4)
+        draws.choose("symbols", len(values)).randomize(source.key, *users, values, *constants, out)
 
     def _fake(self, kind: str) -> Fake:
         low = self.k * self.chances[1]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact
+from ..core import draws, exact, layouts
 from ..core.fakes import Fake
 from ..core.randomness import Source
 from ..mechanism import Counts
@@ -108,9 +108,7 @@ class LocalHashing(OneShot):
 
     def _arguments(self, values: Counts, source: Source) -> tuple[Any, ...]:
         """Return what the kernels draw from."""
-        from ..kernels import hashing
-
-        first = source.start(len(values), hashing.STRIDE)
+        first = source.start(len(values), layouts.HASHED)
         return (
             source.key,
             first,
@@ -119,18 +117,15 @@ class LocalHashing(OneShot):
         )
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import hashing
-
         seeds, symbols = np.empty((2, len(values)), np.uint64)
+        hashing = draws.choose("hashing", layouts.HASHED * len(values))
         hashing.randomize(*self._arguments(values, source), seeds, symbols)
         out["seed"], out["symbol"] = seeds, symbols
 
     def _draw_and_gather(self, values: Counts, source: Source) -> tuple[Counts, Counts]:
-        from ..kernels import hashing
-
-        edges, lanes, counts = self.family.counting()
-        hashing.draw_and_count(*self._arguments(values, source), edges, lanes, counts)
-        return counts[: self.k], np.full(self.k, len(values))
+        hashing, space = self.family.counting(len(values))
+        hashing.draw_and_count(*self._arguments(values, source), *space)
+        return space[-1][: self.k], np.full(self.k, len(values))
 
     def _fake(self, kind: str) -> Fake:
         low, chance = self.g * self.chances[1], Fraction(1, self.format.size)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact, validate
+from ..core import draws, exact, validate
 from ..core.channel import Affine, binomial, convolve, probabilities_of
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator
@@ -131,11 +131,9 @@ class SHE(OneShot):
         return np.dtype(("<i4", (self.k,)))
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import noise
-
-        noise.randomize(
-            source.key, source.start(len(values), 1), values, np.uint64(self.weight), out
-        )
+        first = source.start(len(values), 1)
+        noise = draws.choose("noise", out.size)
+        noise.randomize(source.key, first, values, np.uint64(self.weight), out)
 
     def _most(self, values: int) -> int:
         return values * LARGEST

@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact
+from ..core import draws, exact, layouts
 from ..core.fakes import Fake
 from ..core.randomness import Source
 from ..mechanism import Counts
 from ..protocol import OneShot
 from .formats import Sets
+
+DRAWN_TOGETHER = 2**12
+"""Reports that exist at a time while they are drawn and counted, or fewer where they are large."""
 
 
 def kernel_arguments(
@@ -23,11 +26,9 @@ def kernel_arguments(
 
     ``own`` is the probability of the own value, times 2⁶⁴.
     """
-    from ..kernels import subsets
-
     return (
         source.key,
-        *source.users(len(values), subsets.stride(k, omega)),
+        *source.users(len(values), layouts.set_stride(k, omega)),
         values,
         np.uint64(own),
         *law,
@@ -87,25 +88,18 @@ class SS(OneShot):
 
     @cached_property
     def _sets(self) -> tuple[Any, ...]:
-        from ..kernels import subsets
-
-        return subsets.constants(self.k, self.omega)
+        return layouts.set_constants(self.k, self.omega)
 
     def _arguments(self, values: Counts, source: Source) -> tuple[Any, ...]:
         return kernel_arguments(values, source, self.k, self.omega, self.weight, self._sets)
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import subsets
-
-        subsets.randomize(*self._arguments(values, source), out)
+        draws.choose("subsets", out.size).randomize(*self._arguments(values, source), out)
 
     def _draw_and_gather(self, values: Counts, source: Source) -> tuple[Counts, Counts]:
-        from ..kernels import subsets
-
         counts = np.zeros(8 * self.report_bytes, np.int64)
-        rows = np.empty(
-            min(subsets.DRAWN_TOGETHER, 16 + 2**22 // self.report_bytes), self.report_dtype
-        )
+        rows = np.empty(min(DRAWN_TOGETHER, 16 + 2**22 // self.report_bytes), self.report_dtype)
+        subsets = draws.choose("subsets", len(values) * self.report_bytes)
         subsets.draw_and_count(*self._arguments(values, source), rows, counts)
         return counts[: self.k], np.full(self.k, len(values))
 

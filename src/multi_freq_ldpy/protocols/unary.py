@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core import exact
+from ..core import draws, exact, layouts
 from ..core.fakes import Fake
 from ..core.randomness import Source
 from ..mechanism import Counts
@@ -38,19 +38,15 @@ class UnaryEncoding(OneShot):
 
     @cached_property
     def _table(self) -> tuple[Any, ...]:
-        from ..kernels import bits
-
-        return bits.table(self.weights[1])
+        return layouts.bit_table(self.weights[1])
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
-        from ..kernels import bits
-
-        users = source.users(len(values), 2 * self.report_bytes + 2)
-        bits.randomize(
+        users = source.users(len(values), layouts.bits_stride(self.report_bytes))
+        draws.choose("bits", out.size).randomize(
             source.key,
             *users,
             values,
-            bits.last_byte(self.k),
+            layouts.last_byte(self.k),
             np.uint64(self.weights[0]),
             *self._table,
             out,

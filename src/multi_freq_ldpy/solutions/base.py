@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import exact, validate
+from ..core import draws, exact, validate
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator, as_stream
 from ..core.tally import Part, Tally
@@ -305,21 +305,20 @@ class Solution(Mechanism):
 
     def _column(self, rows: NDArray[np.uint8], j: int, users: Counts = EVERYBODY) -> NDArray[Any]:
         """Return part j's reports from the bytes of the reports of the users listed, or of all."""
-        from ..kernels import records
-
         start, stop = self._slots[j]
         fields = np.empty((len(users) or len(rows), stop - start), np.uint8)
-        records.take(as_readonly(rows), as_readonly(users), start, fields)
+        draws.choose("records", fields.size).take(
+            as_readonly(rows), as_readonly(users), start, fields
+        )
         return as_readonly(np.ndarray(len(fields), self.protocols[j].report_dtype, fields))
 
     def _put(
         self, reports: NDArray[Any], rows: NDArray[np.uint8], j: int, users: Counts = EVERYBODY
     ) -> None:
         """Write part j's reports into the bytes of the reports of the users listed, or of all."""
-        from ..kernels import records
-
         start, stop = self._slots[j]
-        records.put(as_bytes(reports, stop - start), as_readonly(users), start, rows)
+        fields = as_bytes(reports, stop - start)
+        draws.choose("records", fields.size).put(fields, as_readonly(users), start, rows)
 
     def _write(
         self,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import draws
 from ..mechanism import as_readonly
 
 EVERYBODY: NDArray[np.int64] = np.empty(0, np.int64)
@@ -16,20 +17,16 @@ def group_users(which: NDArray[Any], groups: int) -> list[NDArray[np.int64]]:
 
     Numbers beyond the last group are taken for the last.
     """
-    from ..kernels import records
-
     order, edges = np.empty(len(which), np.int64), np.empty(groups + 1, np.int64)
-    records.group(as_readonly(which), order, edges)
+    draws.choose("records", len(which)).group(as_readonly(which), order, edges)
     return [order[low:high] for low, high in pairwise(edges.tolist())]
 
 
 def take_users(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the values, or records, of the users listed; without the GIL, unlike indexing."""
-    from ..kernels import records
-
     out = np.empty((len(users), *values.shape[1:]), np.int64)
     if values.ndim == 1:
-        records.pick(as_readonly(values), as_readonly(users), out)
+        draws.choose("records", len(users)).pick(as_readonly(values), as_readonly(users), out)
     else:
         np.take(values, users, axis=0, out=out)
     return out

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import draws
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, Stream
 from ..mechanism import Charge, Counts, as_readonly
@@ -142,11 +143,10 @@ class SMP(Solution):
         return total
 
     def _answers(self, reports: NDArray[Any]) -> Counts:
-        from ..kernels import symbols
-
         if self._parts_answer_all:
             reported = np.zeros(len(self.protocols), np.int64)
-            symbols.count(as_readonly(np.ascontiguousarray(reports["attribute"])), reported)
+            sampled = as_readonly(np.ascontiguousarray(reports["attribute"]))
+            draws.choose("symbols", len(sampled)).count(sampled, reported)
             return np.repeat(reported, [own.stop - own.start for own in self._own_entries])
         answers = np.zeros(self._entries, np.int64)
         for j, _, _, column in self._by_part(reports):

@@ -1,0 +1,231 @@
+"""Draws without a compiler: the same bytes, the same functions, and who chooses between them."""
+
+import ast
+import inspect
+import os
+import subprocess
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import multi_freq_ldpy
+from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SMP, SPL, SS, DBitFlipPM, Panel, Stream, registry
+from multi_freq_ldpy.core import draws
+from multi_freq_ldpy.core.randomness import Source
+from multi_freq_ldpy.plain import chacha
+from multi_freq_ldpy.protocol import budgets_of
+
+from . import reference
+from .cases import NESTED
+
+PACKAGE = Path(multi_freq_ldpy.__file__).parent
+needs_numba = pytest.mark.skipif(not find_spec("numba"), reason="compares with compiled kernels")
+EVERY: list[Any] = [
+    *(
+        cls(k, *[3.0, 1.0][: len(budgets_of(cls))])
+        for cls in registry.PROTOCOLS.values()
+        for k in (2, 9, 100)
+    ),
+    *(OUE(3, 40.0), GRR(2**20, 1.0), SS(5000, 1.0), OLH(2**16, 2.0)),
+    DBitFlipPM(40, 2.0, b=20, d_bits=3),
+    *(SPL([GRR, OLH], [3, 30], 2.0), SMP([OUE, SS, GRR], [3, 20, 7], 1.0)),
+    *(RSFD(GRR, [3, 2], 1.0), RSFD(OUE, [3, 20], 1.0, fake="zero"), RSFD(OLH, [9, 9], 1.0)),
+    *NESTED,
+]
+
+
+def draw_and_count(mechanism: Any, n: int) -> tuple[bytes, bytes, bytes]:
+    """Return reports, counts of them, and counts of users who are simulated."""
+    values = np.arange(n)[:, np.newaxis] * (5 + np.arange(len(mechanism.ks))) % mechanism.ks
+    inputs = values if hasattr(mechanism, "protocols") else values[:, 0]
+    reports = mechanism.randomize(inputs, Stream(3, position=2**33 + 1))
+    counted = mechanism.tally(reports)
+    held = [np.bincount(v, minlength=k) for v, k in zip(values.T, mechanism.ks, strict=True)]
+    simulated = mechanism.simulate(held if hasattr(mechanism, "protocols") else held[0], 5)
+    return reports.tobytes(), counted.to_bytes(), simulated.to_bytes()
+
+
+@needs_numba
+@pytest.mark.parametrize("n", [1, 300])
+@pytest.mark.parametrize("mechanism", EVERY, ids=repr)
+def test_both_ways_give_the_same_bytes(
+    mechanism: Any, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for mode in ("always", "never"):
+        monkeypatch.setenv(draws.VARIABLE, mode)
+        monkeypatch.setattr(draws, "_chosen", {})
+        found.append(draw_and_count(mechanism, n))
+    assert found[0] == found[1]
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    "mechanism", [each for each in EVERY if each.permanent is not None], ids=repr
+)
+def test_both_ways_remember_the_same(mechanism: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, users = [], np.array([7, 0, 999, 3])
+    values = np.arange(4)[:, np.newaxis] % np.array(mechanism.ks)
+    for mode in ("always", "never"):
+        monkeypatch.setenv(draws.VARIABLE, mode)
+        monkeypatch.setattr(draws, "_chosen", {})
+        panel = Panel(mechanism, 1000, Stream(3))
+        inputs = values if hasattr(mechanism, "protocols") else values[:, 0]
+        found.append([panel.report(inputs, users).tobytes() for _ in range(2)])
+    assert found[0] == found[1]
+
+
+@needs_numba
+@pytest.mark.parametrize("name", sorted(draws.COSTS))
+def test_both_ways_have_the_same_functions(name: str) -> None:
+    ours, theirs = (
+        {
+            each: [*inspect.signature(getattr(function, "py_func", function)).parameters]
+            for each, function in vars(import_module(f"multi_freq_ldpy.{room}.{name}")).items()
+            if callable(function)
+            and not each.startswith("_")
+            and getattr(function, "__module__", "").endswith(f"{room}.{name}")
+        }
+        for room in ("plain", "kernels")
+    )
+    shared = ours.keys() & theirs.keys()
+    assert shared
+    assert {each: ours[each] for each in shared} == {each: theirs[each] for each in shared}
+
+
+def imported_modules(path: Path) -> set[str]:
+    """Return what a file of the package imports, strings given to ``import_module`` included."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module or ''}.{each.name}" for each in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return found
+
+
+def test_nothing_else_imports_either() -> None:
+    users = {
+        path.relative_to(PACKAGE).as_posix()
+        for path in PACKAGE.rglob("*.py")
+        if path.parent.name not in ("plain", "kernels")
+        and any(
+            each.startswith(("plain.", "kernels.", ".plain", ".kernels"))
+            or "multi_freq_ldpy.plain" in each
+            or "multi_freq_ldpy.kernels" in each
+            for each in imported_modules(path)
+        )
+    }
+    assert users == {"core/draws.py"}
+
+
+@pytest.mark.parametrize("first", [0, 2**32 - 5, 2**60])
+def test_blocks_of_the_key_stream(first: int) -> None:
+    """More blocks than are computed side by side, across the carry of the counter."""
+    key, nonce = bytes(range(32)), 2**63 + 1
+    numbers = np.arange(first, first + chacha.TOGETHER + 3, dtype=np.uint64)
+    drawn = chacha.blocks(
+        np.frombuffer(key, "<u4"), np.full(len(numbers), nonce, np.uint64), numbers
+    )
+    for i in (0, 1, 4, 5, chacha.TOGETHER - 1, chacha.TOGETHER, chacha.TOGETHER + 2):
+        assert drawn[i].tobytes() == reference.chacha_block(key, nonce, first + i)
+
+
+@pytest.mark.parametrize("stride", [2, 4, 28, 64, 130])
+def test_bytes_of_users(stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Consecutive users and listed ones, in pieces, have the bytes at their numbers."""
+    monkeypatch.setattr(chacha, "PIECE", 5 * stride)
+    source, stream = Source.keyed(bytes(range(32)), 7), reference.Bytes(bytes(range(32)))
+    listed = np.array([3, 0, 2**40, 5, 9, 1, 2, 8], np.uint64)
+    for numbers in (np.empty(0, np.uint64), listed):
+        found = list(chacha.read_pieces(source.key, source.first, numbers, 8, stride))
+        rows = np.concatenate([drawn for _, _, drawn in found])
+        at = np.concatenate([addresses for _, addresses, _ in found]).tolist()
+        users = listed.tolist() if numbers.size else range(7, 15)
+        assert at == [user * stride for user in users]
+        for row, address in zip(rows, at, strict=True):
+            assert int.from_bytes(row.tobytes(), "little") == stream.number(address, stride)
+
+
+@needs_numba
+def test_work_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(draws.VARIABLE, "auto")
+    monkeypatch.setattr(draws, "_chosen", {})
+    monkeypatch.setattr(draws, "_done", 0.0)
+
+    def chosen(name: str, work: int) -> str:
+        return draws.choose(name, work).__name__.split(".")[1]
+
+    few = int(draws.PATIENCE / draws.COSTS["symbols"] / 3)
+    assert [chosen("symbols", few) for _ in range(4)] == ["plain", "plain", "kernels", "kernels"]
+    assert chosen("bits", 1) == "kernels", "numba is loaded now"
+    monkeypatch.setattr(draws, "_chosen", {})
+    monkeypatch.setattr(draws, "_done", 0.0)
+    assert chosen("symbols", 10 * few) == "kernels"
+
+
+def test_an_unknown_mode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(draws.VARIABLE, "sometimes")
+    monkeypatch.setattr(draws, "_chosen", {})
+    with pytest.raises(ValueError, match="MULTI_FREQ_LDPY_COMPILE.*'sometimes'"):
+        GRR(3, 1.0).randomize([0])
+
+
+def run_python(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh process, with the choice left to the package."""
+    return subprocess.run(
+        [sys.executable, *options, "-c", code],
+        env={**os.environ, draws.VARIABLE: "auto", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
+ONE = [
+    *(f"{name}(9, *{[3.0, 1.0][: len(budgets_of(cls))]}).randomize(3)"
+      for name, cls in registry.PROTOCOLS.items()),
+    *(f"{name}(OUE, [3, 9], 1.0).randomize([2, 8])" for name in registry.SOLUTIONS),
+    "Client(LOSUE(100, 2.0, 1.0)).report(3)",
+    "Client(SMP([LOLH, LGRR], [9, 4], 2.0, 1.0)).report([3, 3])",
+    "OUE(100, 1.0).estimate(OUE(100, 1.0).randomize([3] * 1000)).interval()",
+]  # fmt: skip
+
+
+@pytest.mark.process
+def test_one_report_needs_no_compiler() -> None:
+    lines = [
+        "import sys; from multi_freq_ldpy import *",
+        *ONE,
+        "from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client; GRR_Client(1, 3, 1.0)",
+        "print(sorted({'numba', 'llvmlite'} & set(sys.modules)))",
+    ]
+    assert run_python("\n".join(lines)).stdout.strip() == "[]"
+
+
+LARGE = (
+    "from multi_freq_ldpy import *; protocol = SS(100, 1.0)\n"
+    "reports = [protocol.randomize([3] * 150_000, 1) for _ in range(2)]\n"
+    "print(protocol.tally(reports[0]).counts.sum())\n"
+)
+
+
+@pytest.mark.process
+def test_large_batches_work_without_numba() -> None:
+    missing = "import sys; sys.modules['numba'] = None\n"
+    found = run_python(missing + LARGE, "-W", "error")
+    assert int(found.stdout) == 150_000 * SS(100, 1.0).omega
+
+
+@pytest.mark.process
+def test_a_broken_numba_is_said_once(tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text("raise ImportError('it needs an older NumPy')")
+    found = run_python(LARGE, PYTHONPATH=str(tmp_path))
+    assert int(found.stdout) == 150_000 * SS(100, 1.0).omega
+    assert found.stderr.count("it needs an older NumPy") == 1
+    assert "large batches are slow" in found.stderr
