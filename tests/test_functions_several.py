@@ -3,10 +3,13 @@
 What clients return, what aggregators take, and that drawn-ahead reports follow the law.
 """
 
+import copy
+import importlib
 import os
 import pickle
 from collections import Counter
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,6 +121,24 @@ def aggregate(
     if "UE_A" in aggregator.__name__ and "RSpFD" not in aggregator.__name__:
         return aggregator(reports, len(ks), epsilon, **options, lst_k=ks)
     return aggregator(reports, ks, len(ks), epsilon, **options)
+
+
+SIGNATURES = Path(__file__).with_name("signatures.txt").read_text()
+
+
+@pytest.mark.parametrize("line", SIGNATURES.strip().splitlines())
+def test_functions_are_found_by_their_names(line: str) -> None:
+    """In pickles, in copies and in what a wrong call says."""
+    path, _, call = line.partition(": ")
+    module = importlib.import_module(f"multi_freq_ldpy.{path}")
+    function = getattr(module, call.partition("(")[0])
+    assert function.__module__ == module.__name__
+    assert getattr(module, function.__name__) is function
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        assert pickle.loads(pickle.dumps(function, protocol)) is function
+    assert copy.copy(function) == copy.deepcopy(function) == function
+    with pytest.raises(TypeError, match=rf"^{function.__name__}\(\) missing"):
+        function()
 
 
 def test_every_function_is_a_case() -> None:

@@ -6,49 +6,13 @@
 array([0.2, 0.6, 0.2])
 """
 
-from functools import partial
-
-from ..core.randomness import Rng
 from ..longitudinal.chains import LSOUE
-from ..paper.forms import ROW, draw_ahead, draw_with_rng, tally_vectors
-from ..paper.shared import Sent, Vector, estimate_by_update, estimate_normalised, remember_latest
+from ..paper.naming import publish
+from ..paper.shared import Vector
+from ..paper.values import TwoBudgets
 
-_drawn = remember_latest(partial(draw_ahead, LSOUE, ROW))
-
-
-def L_SOUE_Client(
-    input_data: int, k: int, eps_perm: float, eps_1: float, *, rng: Rng = None
-) -> Vector:
-    """Return the first report of a new user, k zeros and ones.
-
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    drawn = _drawn(k, eps_perm, eps_1)
-    row: Vector = (
-        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, ROW, input_data, rng)
-    )
-    return row
-
-
-def L_SOUE_Aggregator_MI(
-    reports: Sent, eps_perm: float, eps_1: float, *, k: int | None = None
-) -> Vector:
-    """Return the estimated frequencies, clipped at 0 and normalised; packed reports need ``k``."""
-    return estimate_normalised(tally_vectors(LSOUE, reports, k, eps_perm, eps_1))
-
-
-def L_SOUE_Aggregator_IBU(
-    reports: Sent,
-    k: int,
-    eps_perm: float,
-    eps_1: float,
-    nb_iter: int = 10000,
-    tol: float = 1e-12,
-    err_func: str = "max_abs",
-) -> Vector:
-    """Return the estimated frequencies by iterative Bayesian update."""
-    tally = tally_vectors(LSOUE, reports, k, eps_perm, eps_1)
-    return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
-
-
-L_SOUE_Aggregator = L_SOUE_Aggregator_MI
+_functions = TwoBudgets[Vector](LSOUE)
+L_SOUE_Client = _functions.answer
+L_SOUE_Aggregator_MI = L_SOUE_Aggregator = _functions.aggregate_vectors
+L_SOUE_Aggregator_IBU = _functions.aggregate_by_update
+publish(globals())

@@ -6,34 +6,10 @@
 array([0.2, 0.6, 0.2])
 """
 
-from functools import partial
+from ..paper.naming import publish
+from ..paper.values import Buckets
 
-from ..core.randomness import Rng
-from ..longitudinal.dbitflip import DBitFlipPM
-from ..paper.forms import BUCKETS, draw_ahead, draw_with_rng
-from ..paper.shared import Sent, Vector, estimate_normalised, remember_latest, require_reports
-
-_drawn = remember_latest(partial(draw_ahead, DBitFlipPM, BUCKETS))
-
-
-def dBitFlipPM_Client(
-    input_data: int, k: int, b: int, d_bits: int, eps_perm: float, *, rng: Rng = None
-) -> Vector:
-    """Return the first report of a new user, b numbers: bits, and −1 for the buckets not held.
-
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    drawn = _drawn(k, eps_perm, b, d_bits)
-    row: Vector = (
-        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, BUCKETS, input_data, rng)
-    )
-    return row
-
-
-def dBitFlipPM_Aggregator_MI(reports: Sent, b: int, d_bits: int, eps_perm: float) -> Vector:
-    """Return the estimated frequencies of the buckets, clipped at 0 and normalised."""
-    reports = require_reports(reports)
-    return estimate_normalised(BUCKETS.tally(_drawn(b, eps_perm, b, d_bits).mechanism, reports))
-
-
-dBitFlipPM_Aggregator = dBitFlipPM_Aggregator_MI
+_functions = Buckets()
+dBitFlipPM_Client = _functions.answer
+dBitFlipPM_Aggregator_MI = dBitFlipPM_Aggregator = _functions.aggregate
+publish(globals())

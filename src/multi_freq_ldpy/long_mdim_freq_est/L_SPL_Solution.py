@@ -6,160 +6,39 @@
 [array([0.4, 0.6]), array([0. , 0.4, 0.6])]
 """
 
-from typing import Any
-
 from ..adaptive import best
-from ..core import validate
-from ..core.randomness import Rng
 from ..longitudinal.chains import LGRR, LOSUE, LOUE, LSOUE, LSUE
-from ..longitudinal.dbitflip import DBitFlipPM
-from ..paper.several import aggregate, answer, domain_sizes, draw_solution_ahead
-from ..paper.shared import Ks, Row, Sent, Vector
+from ..paper.naming import publish
+from ..paper.records import Buckets, Entries, TwoBudgets
 from ..solutions.spl import SPL
 
+_grr = TwoBudgets[Entries](SPL, LGRR)
+_sue = TwoBudgets[Entries](SPL, LSUE)
+_soue = TwoBudgets[Entries](SPL, LSOUE)
+_oue = TwoBudgets[Entries](SPL, LOUE)
+_osue = TwoBudgets[Entries](SPL, LOSUE)
+_adp = TwoBudgets[Entries](SPL, best)
+_buckets = Buckets[Entries](SPL)
 
-def SPL_L_GRR_Client(
-    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's first report on every attribute, a value.
+SPL_L_GRR_Client = _grr.answer
+SPL_L_GRR_Aggregator_MI = SPL_L_GRR_Aggregator = _grr.aggregate
 
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    return answer(SPL, LGRR, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+SPL_L_SUE_Client = _sue.answer
+SPL_L_SUE_Aggregator_MI = SPL_L_SUE_Aggregator = _sue.aggregate_vectors
 
+SPL_L_SOUE_Client = _soue.answer
+SPL_L_SOUE_Aggregator_MI = SPL_L_SOUE_Aggregator = _soue.aggregate_vectors
 
-def SPL_L_GRR_Aggregator_MI(
-    reports_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(draw_solution_ahead(SPL, LGRR, lst_k, d, eps_perm, eps_1), reports_tuple)
+SPL_L_OUE_Client = _oue.answer
+SPL_L_OUE_Aggregator_MI = SPL_L_OUE_Aggregator = _oue.aggregate_vectors
 
+SPL_L_OSUE_Client = _osue.answer
+SPL_L_OSUE_Aggregator_MI = SPL_L_OSUE_Aggregator = _osue.aggregate_vectors
 
-def SPL_L_SUE_Client(
-    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's first report on every attribute, a unary vector.
+SPL_L_ADP_Client = _adp.answer
+SPL_L_ADP_Aggregator_MI = SPL_L_ADP_Aggregator = _adp.aggregate
 
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    return answer(SPL, LSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
+SPL_dBitFlipPM_Client = _buckets.answer
+SPL_dBitFlipPM_Aggregator_MI = SPL_dBitFlipPM_Aggregator = _buckets.aggregate
 
-
-def SPL_L_SUE_Aggregator_MI(
-    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
-
-    ``lst_k`` where rows do not tell it.
-    """
-    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregate(draw_solution_ahead(SPL, LSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
-
-
-def SPL_L_SOUE_Client(
-    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's first report on every attribute, a unary vector.
-
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    return answer(SPL, LSOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
-
-
-def SPL_L_SOUE_Aggregator_MI(
-    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
-
-    ``lst_k`` where rows do not tell it.
-    """
-    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregate(draw_solution_ahead(SPL, LSOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
-
-
-def SPL_L_OUE_Client(
-    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's first report on every attribute, a unary vector.
-
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    return answer(SPL, LOUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
-
-
-def SPL_L_OUE_Aggregator_MI(
-    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
-
-    ``lst_k`` where rows do not tell it.
-    """
-    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregate(draw_solution_ahead(SPL, LOUE, lst_k, d, eps_perm, eps_1), reports_tuple)
-
-
-def SPL_L_OSUE_Client(
-    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's first report on every attribute, a unary vector.
-
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    return answer(SPL, LOSUE, input_tuple, rng, lst_k, d, eps_perm, eps_1)
-
-
-def SPL_L_OSUE_Aggregator_MI(
-    reports_tuple: Sent, d: int, eps_perm: float, eps_1: float, *, lst_k: Ks | None = None
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
-
-    ``lst_k`` where rows do not tell it.
-    """
-    reports_tuple, lst_k = domain_sizes(reports_tuple, d, lst_k, by_attribute=False)
-    return aggregate(draw_solution_ahead(SPL, LOSUE, lst_k, d, eps_perm, eps_1), reports_tuple)
-
-
-def SPL_L_ADP_Client(
-    input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's first report on every attribute, a value or a unary vector.
-
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    return answer(SPL, best, input_tuple, rng, lst_k, d, eps_perm, eps_1)
-
-
-def SPL_L_ADP_Aggregator_MI(
-    reports_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(draw_solution_ahead(SPL, best, lst_k, d, eps_perm, eps_1), reports_tuple)
-
-
-def SPL_dBitFlipPM_Client(
-    input_tuple: Row, lst_k: Ks, lst_b: Ks, d_bits: int, d: int, eps_perm: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's first report on every attribute: bits, −1 where not held.
-
-    Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
-    """
-    return answer(SPL, DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, lst_b=lst_b, d_bits=d_bits)
-
-
-def SPL_dBitFlipPM_Aggregator_MI(
-    reports_tuple: Sent, lst_b: Ks, d_bits: int, d: int, eps_perm: float
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute's buckets, clipped at 0 and normalised."""
-    b = tuple(lst_b) if type(lst_b) is list else validate.domain_sizes("lst_b", lst_b)
-    return aggregate(
-        draw_solution_ahead(SPL, DBitFlipPM, b, d, eps_perm, b=b, d_bits=d_bits), reports_tuple
-    )
-
-
-SPL_L_GRR_Aggregator = SPL_L_GRR_Aggregator_MI
-SPL_L_SUE_Aggregator = SPL_L_SUE_Aggregator_MI
-SPL_L_SOUE_Aggregator = SPL_L_SOUE_Aggregator_MI
-SPL_L_OUE_Aggregator = SPL_L_OUE_Aggregator_MI
-SPL_L_OSUE_Aggregator = SPL_L_OSUE_Aggregator_MI
-SPL_L_ADP_Aggregator = SPL_L_ADP_Aggregator_MI
-SPL_dBitFlipPM_Aggregator = SPL_dBitFlipPM_Aggregator_MI
+publish(globals())

@@ -6,111 +6,36 @@
 [array([0.4, 0.6]), array([0. , 0.4, 0.6])]
 """
 
-from typing import Any
-
-from ..core.randomness import Rng
-from ..paper.several import adp, aggregate, answer, draw_solution_ahead, lh, ue
-from ..paper.shared import Ks, Row, Sent, Vector
+from ..paper.choices import adp, lh, ue
+from ..paper.naming import publish
+from ..paper.records import Entries, OneBudget, OneBudgetChoice
 from ..protocols.grr import GRR
 from ..protocols.subset import SS
 from ..solutions.rsfd import RSFD
 
+_grr = OneBudget[Entries](RSFD, GRR)
+_ue_zero = OneBudgetChoice[Entries](RSFD, ue, fake="zero")
+_ue_rnd = OneBudgetChoice[Entries](RSFD, ue, fake="random")
+_lh = OneBudgetChoice[Entries](RSFD, lh)
+_ss = OneBudget[Entries](RSFD, SS)
+_adp = OneBudgetChoice[Entries](RSFD, adp)
 
-def RSpFD_GRR_Client(
-    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's randomized value of the sampled attribute among fakes for the others."""
-    return answer(RSFD, GRR, input_tuple, rng, lst_k, d, epsilon)
+RSpFD_GRR_Client = _grr.answer
+RSpFD_GRR_Aggregator_MI = RSpFD_GRR_Aggregator = _grr.aggregate
 
+RSpFD_UE_zero_Client = _ue_zero.answer
+RSpFD_UE_zero_Aggregator_MI = RSpFD_UE_zero_Aggregator = _ue_zero.aggregate
 
-def RSpFD_GRR_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(draw_solution_ahead(RSFD, GRR, lst_k, d, epsilon), reports_tuple)
+RSpFD_UE_rnd_Client = _ue_rnd.answer
+RSpFD_UE_rnd_Aggregator_MI = RSpFD_UE_rnd_Aggregator = _ue_rnd.aggregate
 
+RSpFD_LH_Client = _lh.answer
+RSpFD_LH_Aggregator_MI = RSpFD_LH_Aggregator = _lh.aggregate
 
-def RSpFD_UE_zero_Client(
-    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's randomized unary vector of the sampled attribute among fakes for the
-    others.
-    """
-    return answer(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="zero")
+RSpFD_SS_Client = _ss.answer
+RSpFD_SS_Aggregator_MI = RSpFD_SS_Aggregator = _ss.aggregate
 
+RSpFD_ADP_Client = _adp.answer
+RSpFD_ADP_Aggregator_MI = RSpFD_ADP_Aggregator = _adp.aggregate
 
-def RSpFD_UE_zero_Aggregator_MI(
-    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(
-        draw_solution_ahead(RSFD, ue(optimal), lst_k, d, epsilon, fake="zero"), reports_tuple
-    )
-
-
-def RSpFD_UE_rnd_Client(
-    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's randomized unary vector of the sampled attribute among fakes for the
-    others.
-    """
-    return answer(RSFD, ue(optimal), input_tuple, rng, lst_k, d, epsilon, fake="random")
-
-
-def RSpFD_UE_rnd_Aggregator_MI(
-    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(
-        draw_solution_ahead(RSFD, ue(optimal), lst_k, d, epsilon, fake="random"), reports_tuple
-    )
-
-
-def RSpFD_LH_Client(
-    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's randomized hashed value and seed of the sampled attribute among fakes for
-    the others.
-    """
-    return answer(RSFD, lh(optimal), input_tuple, rng, lst_k, d, epsilon)
-
-
-def RSpFD_LH_Aggregator_MI(
-    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(draw_solution_ahead(RSFD, lh(optimal), lst_k, d, epsilon), reports_tuple)
-
-
-def RSpFD_SS_Client(
-    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's randomized set of the sampled attribute among fakes for the others."""
-    return answer(RSFD, SS, input_tuple, rng, lst_k, d, epsilon)
-
-
-def RSpFD_SS_Aggregator_MI(reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(draw_solution_ahead(RSFD, SS, lst_k, d, epsilon), reports_tuple)
-
-
-def RSpFD_ADP_Client(
-    input_tuple: Row, lst_k: Ks, d: int, epsilon: float, optimal: bool = True, *, rng: Rng = None
-) -> list[Any]:
-    """Return one user's randomized value or unary vector of the sampled attribute among fakes for
-    the others.
-    """
-    return answer(RSFD, adp(optimal), input_tuple, rng, lst_k, d, epsilon)
-
-
-def RSpFD_ADP_Aggregator_MI(
-    reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
-) -> list[Vector]:
-    """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
-    return aggregate(draw_solution_ahead(RSFD, adp(optimal), lst_k, d, epsilon), reports_tuple)
-
-
-RSpFD_GRR_Aggregator = RSpFD_GRR_Aggregator_MI
-RSpFD_UE_zero_Aggregator = RSpFD_UE_zero_Aggregator_MI
-RSpFD_UE_rnd_Aggregator = RSpFD_UE_rnd_Aggregator_MI
-RSpFD_LH_Aggregator = RSpFD_LH_Aggregator_MI
-RSpFD_SS_Aggregator = RSpFD_SS_Aggregator_MI
-RSpFD_ADP_Aggregator = RSpFD_ADP_Aggregator_MI
+publish(globals())

@@ -1,1 +1,1 @@
-"""What the functions of the paper share."""
+"""The functions of the paper, and what they share."""

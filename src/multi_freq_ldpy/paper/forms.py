@@ -5,7 +5,7 @@ What clients return, and what aggregators take, for each family of protocols.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from operator import index
 from typing import Any
 
@@ -13,21 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import validate
-from ..core.randomness import Rng
 from ..core.tally import Tally
 from ..longitudinal.dbitflip import DBitFlipPM, HeldBits
 from ..protocol import Protocol
 from ..protocols.formats import Bits, Format, HashedSymbols, Sets, Symbols, unpack
 from ..protocols.hashing import LocalHashing
+from ..protocols.histogram import SHE
 from ..protocols.subset import SS
 from .shared import (
     Ahead,
+    Vector,
     count_rows,
     is_packed,
     remember_by_parameters,
-    require_reports,
-    require_stateful_rng,
-    row_length,
     sum_bits,
     tally_rows,
     value_of,
@@ -50,10 +48,11 @@ class Form:
 
 
 @remember_by_parameters
-def draw_ahead(factory: Callable[..., Protocol], form: Form, *parameters: Any) -> Ahead:
+def draw_ahead(factory: Callable[..., Protocol], *parameters: Any) -> Ahead:
     """Return the reports drawn ahead for a protocol with these parameters."""
     protocol = factory(*parameters)
-    turn, k, int64, symbols = form.turner(protocol), protocol.k, np.int64, form is SYMBOL
+    form, k, int64 = form_of(protocol), protocol.k, np.int64
+    turn, symbols = form.turner(protocol), form is SYMBOL
 
     def answering(pop: Callable[[], Any], refill: Callable[[], Any]) -> Callable[[Any], Any]:
         def answer(input_data: Any) -> Any:
@@ -69,22 +68,7 @@ def draw_ahead(factory: Callable[..., Protocol], form: Form, *parameters: Any) -
 
         return answer
 
-    return Ahead(
-        protocol,
-        lambda protocol, users: form.unpack(
-            protocol, protocol.randomize(np.zeros(users, np.int64))
-        ),
-        answering,
-    )
-
-
-def draw_with_rng(drawn: Ahead, form: Form, input_data: Any, rng: Rng) -> Any:
-    """Return what a client returns with a given ``rng``."""
-    protocol = drawn.mechanism
-    value = value_of(input_data, protocol.k)
-    return form.turner(protocol)(
-        form.unpack(protocol, protocol.randomize([value], require_stateful_rng(rng)))[0], 0
-    )
+    return Ahead(protocol, 0, partial(value_of, k=k), form.unpack, answering)
 
 
 def _unpack_symbols(protocol: Protocol, reports: Any) -> Sequence[int]:
@@ -151,7 +135,7 @@ def exchange_of(k: int) -> Callable[[Any, int], Any]:
     return exchanged
 
 
-def turn_rows(protocol: Any) -> Callable[[Any, int], Any]:
+def _turn_rows(protocol: Any) -> Callable[[Any, int], Any]:
     """Return what turns a row about value 0 into one about another value."""
     return exchange_of(protocol.k)
 
@@ -289,20 +273,34 @@ def _tally_buckets(protocol: DBitFlipPM, reports: Any) -> Tally:
     return Tally._trust(protocol, counts, answers, len(reports))
 
 
-def tally_vectors(factory: Any, reports: Any, k: int | None, *budgets: float) -> Tally:
-    """Return the tally of unary vectors, or of packed ones where k is given."""
-    reports = require_reports(reports)
-    return ROW.tally(
-        draw_ahead(factory, ROW, row_length(reports) if k is None else k, *budgets).mechanism,
-        reports,
+def _unpack_noisy_rows(protocol: SHE, reports: Any) -> Sequence[Any]:
+    return list(reports.astype(np.float64))
+
+
+def _tally_noisy_rows(protocol: SHE, reports: Any) -> Tally:
+    return tally_rows(
+        protocol, reports, lambda block: require_integers(block).sum(axis=0).astype(np.int64)
     )
 
 
+def require_integers(block: Vector) -> Vector:
+    """Return rows of numbers if they are integers."""
+    whole = np.rint(block)
+    wrong = (whole != block) | ~(np.abs(block) < 2**31)
+    if wrong.any():
+        raise ValueError(
+            "reports must be rows of integers, as HE_Client makes them, not with"
+            f" {block[wrong][0]!r}"
+        )
+    return whole
+
+
 SYMBOL = Form(_unpack_symbols, _turn_symbols, _tally_symbols)
-ROW = Form(_unpack_rows, turn_rows, _tally_rows)
+ROW = Form(_unpack_rows, _turn_rows, _tally_rows)
 PAIR = Form(_unpack_pairs, _turn_pairs, _tally_pairs)
 SET = Form(_unpack_sets, _turn_sets, _tally_sets)
 BUCKETS = Form(_unpack_buckets, _turn_buckets, _tally_buckets)
+NOISY_ROW = Form(_unpack_noisy_rows, _turn_rows, _tally_noisy_rows)
 _FORMS: dict[type[Format], Form] = {
     Symbols: SYMBOL,
     Bits: ROW,
@@ -314,4 +312,4 @@ _FORMS: dict[type[Format], Form] = {
 
 def form_of(protocol: Protocol) -> Form:
     """Return how reports of a protocol are written."""
-    return _FORMS[type(protocol.format)]
+    return NOISY_ROW if isinstance(protocol, SHE) else _FORMS[type(protocol.format)]

@@ -6,58 +6,29 @@ One cached solution a parameter set, records drawn ahead, lists of reports.
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import partial
 from operator import add, call, contains, itemgetter, mod
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 
-from ..adaptive import best
 from ..core import validate
-from ..core.randomness import Rng
 from ..core.tally import Tally
 from ..estimation import postprocess
 from ..estimation.estimate import Estimate
-from ..protocols.grr import GRR
-from ..protocols.hashing import BLH, OLH
-from ..protocols.unary import OUE, SUE
 from ..solutions.base import Solution
 from ..solutions.rows import as_bytes
-from ..solutions.side_by_side import SideBySide
 from ..solutions.smp import SMP
 from .forms import ROW, SYMBOL, as_symbols, form_of
 from .shared import (
     Ahead,
     Vector,
     count_rows,
-    is_immutable,
     is_packed,
     remember_by_parameters,
     require_reports,
-    require_stateful_rng,
     row_length,
     sum_bits_by_group,
     value_of,
 )
-
-_ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
-
-
-# By solution, factory and fakes: the last parameters, and what answers
-_latest: dict[Any, tuple[Any, ...]] = {}
-
-
-def ue(optimal: bool) -> Any:
-    """Return the factory of unary encoding: OUE, or SUE."""
-    return OUE if validate.flag("optimal", optimal) else SUE
-
-
-def lh(optimal: bool) -> Any:
-    """Return the factory of local hashing: OLH, or BLH."""
-    return OLH if validate.flag("optimal", optimal) else BLH
-
-
-def adp(optimal: bool) -> Any:
-    """Return the factory of the adaptive choice."""
-    return _ADP[ue(optimal)]
 
 
 @remember_by_parameters
@@ -76,7 +47,13 @@ def _solution_ahead(
     validate.domain_sizes("lst_k", ks)
     given = {name: list(each) if isinstance(each, tuple) else each for name, each in options}
     made = solution(factory, ks, *budgets, **given)
-    return Ahead(made, _draw, partial(_answer_sampled if solution.samples else _answer_all, made))
+    return Ahead(
+        made,
+        [0] * made.d,
+        partial(_check_record, ks=made.ks),
+        _unpack,
+        partial(_answer_sampled if solution.samples else _answer_all, made),
+    )
 
 
 def _answer_all(
@@ -124,91 +101,6 @@ def _turns_of(solution: Any) -> list[Callable[[Any, int], Any]]:
     return [form_of(each).turner(each) for each in solution.protocols]
 
 
-@overload
-def answer(
-    solution: type[SMP], factory: Any, input_tuple: Any, rng: Rng, *parameters: Any, **options: Any
-) -> tuple[int, Any]: ...
-
-
-@overload
-def answer(
-    solution: type[SideBySide],
-    factory: Any,
-    input_tuple: Any,
-    rng: Rng,
-    *parameters: Any,
-    **options: Any,
-) -> list[Any]: ...
-
-
-def answer(
-    solution: type[Solution],
-    factory: Any,
-    input_tuple: Any,
-    rng: Rng,
-    lst_k: Any,
-    d: int,
-    budget: float,
-    second: float | None = None,
-    *,
-    fake: str | None = None,
-    lst_b: Any = None,
-    d_bits: int | None = None,
-) -> Any:
-    """Return what one user sends.
-
-    An entry an attribute, or under SMP the sampled attribute and its report.
-
-    Call after call the parameters are the same objects, and need not be looked up; lists might have
-    been changed in between.
-    """
-    last = _latest.get((solution, factory, fake))
-    if last is not None and rng is None:
-        ks, attributes, first, further, bs, bits, sizes, whole, buckets, answer = last
-        if (
-            lst_k is ks
-            and d is attributes
-            and budget is first
-            and second is further
-            and lst_b is bs
-            and d_bits is bits
-            and lst_k == sizes
-            and type(sum(lst_k))
-            is whole  # equal numbers that are no integers change the type of the sum
-            and (lst_b is None or (lst_b == buckets and type(sum(lst_b)) is whole))
-        ):
-            return answer(input_tuple)
-    budgets = (budget,) if second is None else (budget, second)
-    options: dict[str, Any] = {} if fake is None else {"fake": fake}
-    if lst_b is not None:
-        options |= {
-            "b": tuple(lst_b) if type(lst_b) is list else validate.domain_sizes("lst_b", lst_b),
-            "d_bits": d_bits,
-        }
-    drawn = draw_solution_ahead(solution, factory, lst_k, d, *budgets, **options)
-    if rng is not None:
-        return _draw_with_rng(drawn.mechanism, input_tuple, rng)
-    lists = [each for each in (lst_k, lst_b) if each is not None]
-    scalars = (d, *budgets) if d_bits is None else (d, *budgets, d_bits)
-    if (
-        all(type(each) is list and is_immutable(each) for each in lists)
-        and is_immutable(scalars)
-        and len({type(sum(each)) for each in lists}) == 1
-    ):
-        kept = list(lst_k), type(sum(lst_k)), list(lst_b or [])
-        _latest[solution, factory, fake] = (
-            lst_k,
-            d,
-            budget,
-            second,
-            lst_b,
-            d_bits,
-            *kept,
-            drawn.answer,
-        )
-    return drawn.answer(input_tuple)
-
-
 def draw_solution_ahead(
     solution: type[Solution], factory: Any, lst_k: Any, d: int, *budgets: float, **options: Any
 ) -> Ahead:
@@ -238,11 +130,6 @@ def draw_solution_ahead(
     return _solution_ahead(solution, factory, ks, types, budgets, *options.items())
 
 
-def _draw(solution: Any, users: int) -> Sequence[Any]:
-    """Draw reports about records of zeros."""
-    return _unpack(solution, solution.randomize(np.zeros((users, solution.d), np.int64)))
-
-
 def _unpack(solution: Any, reports: Any) -> list[Any]:
     """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute,
     entry).
@@ -262,17 +149,6 @@ def _unpack(solution: Any, reports: Any) -> list[Any]:
         for j, each in enumerate(solution.protocols)
     ]
     return list(zip(*columns, strict=True))
-
-
-def _draw_with_rng(solution: Any, input_tuple: Any, rng: Rng) -> Any:
-    """Return what one user sends, drawn with a given ``rng``."""
-    drawn = _unpack(
-        solution,
-        solution.randomize([_check_record(input_tuple, solution.ks)], require_stateful_rng(rng)),
-    )
-    answering = _answer_sampled if solution.samples else _answer_all
-    # It is about the record already
-    return answering(solution, drawn.pop, drawn.pop)([0] * solution.d)
 
 
 def _check_record(input_tuple: Any, ks: tuple[int, ...]) -> Sequence[int]:

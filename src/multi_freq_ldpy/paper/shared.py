@@ -24,7 +24,6 @@ from ..estimation import postprocess
 from ..protocol import Protocol
 
 R = TypeVar("R")
-_nothing = object()
 Vector = NDArray[np.float64]
 _ALL = np.empty(0, np.int64)
 Sent: TypeAlias = Iterable[object]
@@ -39,30 +38,41 @@ class Ahead:
     """Reports about value 0, drawn many at a time with the operating system's randomness, each
     handed out once.
 
-    ``draw(protocol, users)`` makes a list of them. ``answering(pop, refill)`` makes ``answer``,
+    ``unpack(protocol, reports)`` makes a list of them. ``answering(pop, refill)`` makes ``answer``,
     which turns one of them into the answer for a user's input: ``pop`` takes one, and where there
-    is none left, ``refill`` draws more and returns the first. ``protocol`` may be a solution, and
-    value 0 a record of zeros.
+    is none left, ``refill`` draws more and returns the first. ``check`` returns a user's input,
+    checked. ``protocol`` may be a solution, and ``zero``, value 0, a record of zeros.
     """
 
     def __init__(
         self,
         mechanism: Any,
-        draw: Callable[[Any, int], Sequence[Any]],
+        zero: int | list[int],
+        check: Callable[[Any], Any],
+        unpack: Callable[[Any, Any], Sequence[Any]],
         answering: Callable[..., Callable[[Any], Any]],
     ) -> None:
         self.mechanism = mechanism
-        self._draw = draw
+        self._zero, self._check, self._unpack, self._answering = zero, check, unpack, answering
         self._drawn: list[Any] = []
         self.answer = answering(self._drawn.pop, self._refill)
         _pools.add(self)
 
+    def answer_with(self, rng: Any, given: Any) -> Any:
+        """Return the answer for a user's input, drawn with a given ``rng``."""
+        drawn = self._draw([self._check(given)], require_stateful_rng(rng))
+        # It is about the input already
+        return self._answering(drawn.pop, drawn.pop)(self._zero)
+
+    def _draw(self, values: Any, rng: Any = None) -> list[Any]:
+        return list(self._unpack(self.mechanism, self.mechanism.randomize(values, rng)))
+
     def _refill(self) -> Any:
+        users = max(1, min(4096, 2**15 // self.mechanism.report_bytes))
+        zeros = np.zeros((users, *np.shape(self._zero)), np.int64)
         while True:
             before = randomness._forks
-            drawn = list(
-                self._draw(self.mechanism, max(1, min(4096, 2**15 // self.mechanism.report_bytes)))
-            )
+            drawn = self._draw(zeros)
             if randomness._forks == before:  # else parent and child hold the same
                 break
         last = drawn.pop()
@@ -107,30 +117,6 @@ def is_immutable(parameters: Iterable[Any]) -> bool:
         type(each) in (int, float, bool, np.int64, np.int32, np.float64, np.float32)
         for each in parameters
     )
-
-
-def remember_latest(make: Callable[..., R]) -> Callable[..., R]:
-    """Remember the result for the last parameters, up to four.
-
-    They are the same objects call after call, and need not be looked up.
-    """
-    last: tuple[Any, ...] = (_nothing, _nothing, _nothing, _nothing, None)
-
-    def lookup(*parameters: Any) -> R:
-        nonlocal last
-        result = make(*parameters)
-        if is_immutable(parameters):
-            last = *parameters, *[_nothing] * (4 - len(parameters)), result
-        return result
-
-    @wraps(make)
-    def recall(one: Any, two: Any = _nothing, three: Any = _nothing, four: Any = _nothing) -> R:
-        first, second, third, fourth, made = last
-        if one is first and two is second and three is third and four is fourth:
-            return made  # type: ignore[no-any-return]
-        return lookup(*(each for each in (one, two, three, four) if each is not _nothing))
-
-    return recall
 
 
 def value_of(input_data: Any, k: int, name: str = "input_data") -> int:

@@ -13,14 +13,12 @@ array([0.2, 0.6, 0.2])
 from math import exp
 from typing import Any
 
-import numpy as np
-
 from ..core import validate
 from ..core.channel import Affine
-from ..core.randomness import Rng
 from ..core.tally import Tally
 from ..estimation.postprocess import norm
-from ..paper.forms import Form, draw_ahead, draw_with_rng, turn_rows
+from ..paper.forms import draw_ahead, form_of, require_integers
+from ..paper.naming import publish
 from ..paper.shared import (
     Sent,
     Vector,
@@ -29,54 +27,23 @@ from ..paper.shared import (
     require_reports,
     tally_rows,
 )
+from ..paper.values import OneBudget
 from ..protocols.histogram import SHE, UNIT
 
 
-def _integers(block: Vector) -> Any:
-    whole = np.rint(block)
-    wrong = (whole != block) | ~(np.abs(block) < 2**31)
-    if wrong.any():
-        raise ValueError(
-            "reports must be rows of integers, as HE_Client makes them, not with"
-            f" {block[wrong][0]!r}"
-        )
-    return whole
-
-
-def _sums(block: Vector) -> Any:
-    return _integers(block).sum(axis=0).astype(np.int64)
-
-
 def _passing(block: Vector) -> Any:
-    return (_integers(block) >= 1).sum(axis=0)
-
-
-_FORM = Form(
-    unpack=lambda protocol, reports: list(reports.astype(np.float64)),
-    turner=turn_rows,
-    tally=lambda protocol, reports: tally_rows(protocol, reports, _sums),
-)
+    return (require_integers(block) >= 1).sum(axis=0)
 
 
 def _tally(reports: Sent, k: int, epsilon: float, use_thresh: bool) -> tuple[Tally, Affine]:
     validate.flag("use_thresh", use_thresh)
-    protocol = draw_ahead(SHE, _FORM, k, epsilon).mechanism
+    protocol = draw_ahead(SHE, k, epsilon).mechanism
     assert isinstance(protocol, SHE)
+    reports = require_reports(reports)
+    if not use_thresh:
+        return form_of(protocol).tally(protocol, reports), protocol.channel
     kept = 1 / (1 + exp(-protocol.weight / UNIT))
-    channel = Affine(kept, 1 - kept) if use_thresh else protocol.channel
-    return (
-        tally_rows(protocol, require_reports(reports), _passing if use_thresh else _sums),
-        channel,
-    )
-
-
-def HE_Client(input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Vector:
-    """Return the one-hot vector of one user plus noise, integers as floats."""
-    drawn = draw_ahead(SHE, _FORM, k, epsilon)
-    row: Vector = (
-        drawn.answer(input_data) if rng is None else draw_with_rng(drawn, _FORM, input_data, rng)
-    )
-    return row
+    return tally_rows(protocol, reports, _passing), Affine(kept, 1 - kept)
 
 
 def HE_Aggregator_MI(reports: Sent, k: int, epsilon: float, use_thresh: bool = True) -> Vector:
@@ -103,4 +70,7 @@ def HE_Aggregator_IBU(
     return estimate_by_update(tally, channel, nb_iter, tol, err_func)
 
 
+_functions = OneBudget[Vector](SHE)
+HE_Client = _functions.answer
 HE_Aggregator = HE_Aggregator_MI
+publish(globals())

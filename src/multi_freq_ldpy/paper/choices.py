@@ -1,0 +1,33 @@
+"""Which protocol the paper's ``optimal`` chooses."""
+
+from functools import partial
+from typing import Any
+
+from ..adaptive import best
+from ..core import validate
+from ..longitudinal.chains import LBLH, LOLH
+from ..protocols.grr import GRR
+from ..protocols.hashing import BLH, OLH
+from ..protocols.unary import OUE, SUE
+
+_ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
+
+
+def ue(optimal: bool) -> Any:
+    """Return the factory of unary encoding: OUE, or SUE."""
+    return OUE if validate.flag("optimal", optimal) else SUE
+
+
+def lh(optimal: bool) -> Any:
+    """Return the factory of local hashing: OLH, or BLH."""
+    return OLH if validate.flag("optimal", optimal) else BLH
+
+
+def l_lh(optimal: bool) -> Any:
+    """Return the factory of two rounds of local hashing: L-OLH, or L-BLH."""
+    return LOLH if validate.flag("optimal", optimal) else LBLH
+
+
+def adp(optimal: bool) -> Any:
+    """Return the factory of the adaptive choice."""
+    return _ADP[ue(optimal)]
