@@ -358,7 +358,7 @@ def test_postprocessings_are_read_from_one_dict(monkeypatch: pytest.MonkeyPatch)
     both = Estimates([estimate, estimate]).postprocess("halved")
     assert np.allclose(both[1].frequencies, estimate.frequencies / 2)
     assert compare([GRR], [0, 1, 1], [1.0], repeats=2, estimator="halved", rng=1).best()
-    with pytest.raises(ValueError, match="short must return 3 frequencies, not"):
+    with pytest.raises(ValueError, match="short must return 3 finite frequencies, not"):
         estimate.postprocess("short")
     with pytest.raises(ValueError, match="method must be one of 'raw', 'norm'.*not 'best'"):
         estimate.postprocess("best")

@@ -72,8 +72,10 @@ def test_from_randomize_to_its_kernel_are_four_calls(mechanism: Any) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         for name, module in list(sys.modules.items()):
-            if name.startswith("multi_freq_ldpy.kernels.") and hasattr(module, "randomize"):
-                patch.setattr(module, "randomize", watch(module.randomize))
+            if name.startswith("multi_freq_ldpy.kernels."):
+                for each in ("randomize", "read"):  # a protocol without a kernel reads words
+                    if hasattr(module, each):
+                        patch.setattr(module, each, watch(getattr(module, each)))
         mechanism.randomize(inputs, 1)
     assert called
     assert min(called) <= 4, called

@@ -98,6 +98,10 @@ class Protocol(Mechanism):
         for name, each in vars(type(self)).items():
             if isinstance(each, Field):
                 raise TypeError(f"field {name} must be one of a dataclass: @dataclass(frozen=True)")
+        known = {each.name for each in fields(self)}
+        for name, kind in vars(type(self)).get("__annotations__", {}).items():
+            if name not in known and "ClassVar" not in str(kind):
+                raise TypeError(f"field {name} must be one of a dataclass: @dataclass(frozen=True)")
         for each in fields(self):
             if "check" not in each.metadata:
                 raise TypeError(f"field {each.name} must have a validator: declared(validator)")
@@ -277,7 +281,7 @@ class Protocol(Mechanism):
         ``kind`` is "zero" or "random".
         """
         raise TypeError(
-            f"RSFD cannot hide {type(self).__name__}: it does not say what a fake report is"
+            f"RSFD cannot hide {type(self).__name__}: define _fake to say what a fake is"
         )
 
     # The verbs

@@ -160,7 +160,8 @@ def claimed_ratio(mechanism: Mechanism, *claims: tuple[Fraction | None, float]) 
             )
         holds(
             fraction is None or fraction == worst.ratio,
-            f"the ratio{name} is {float(worst.ratio)!r}, not {float(fraction or 0)!r}: {worst!r}",
+            f"the ratio{name} of the law is {float(worst.ratio)!r}, and {float(fraction or 0)!r} is"
+            f" claimed, {float((fraction or 0) / worst.ratio - 1):+.3g} of it: {worst!r}",
         )
         half = Fraction(ulp(loss)) / 2  # the loss is the double nearest to the logarithm
         low, high = (

@@ -145,12 +145,16 @@ class Estimate:
             return self
         self._require_raw("further post-processing")
         chosen = postprocess.METHODS[method]
+        if not isinstance(chosen, postprocess.Method):
+            raise TypeError(f"METHODS[{method!r}] must be a Method, not {validate.quote(chosen)}")
         if not chosen.applies(self.channel) or (chosen.limits and self.counts is None):
             raise ValueError(f"{method} is for {chosen.limits}; use protocol.em(reports)")
         known = np.nan_to_num(self.frequencies, nan=0.0) if self.n.any() else np.zeros(len(self))
-        found = chosen.process(postprocess.Raw(known, self.counts, self.n, self.channel))
-        if np.shape(found) != self.frequencies.shape:
-            raise ValueError(f"{method} must return {len(self)} frequencies, not {np.shape(found)}")
+        raw = postprocess.Raw(known, self.counts, self.n, self.channel, self.std)
+        found = chosen.process(raw)
+        if np.shape(found) != self.frequencies.shape or not np.isfinite(found).all():
+            shown = validate.quote(found)
+            raise ValueError(f"{method} must return {len(self)} finite frequencies, not {shown}")
         return replace(self, frequencies=found, method=method)
 
     def norm(self) -> "Estimate":

@@ -78,14 +78,20 @@ def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
 class Raw(NamedTuple):
     """A raw estimate as post-processings take it.
 
-    Frequencies are 0 where nobody reported. ``counts`` is None for an estimate without counts.
-    ``n`` is the number of reports that speak of each value.
+    Frequencies are 0 where nobody reported, and ``std`` is infinite there. ``counts`` is None for
+    an estimate without counts. ``n`` is the number of reports that speak of each value. ``std`` is
+    the standard error of each frequency, who was sampled included.
     """
 
     frequencies: Vector
     counts: NDArray[np.int64] | None
     n: NDArray[np.int64]
     channel: Channel
+    std: Vector
+
+
+def _suit_all(channel: Channel) -> bool:
+    return True
 
 
 @dataclass(frozen=True)
@@ -96,8 +102,12 @@ class Method:
     """
 
     process: Callable[[Raw], Vector]
-    applies: Callable[[Channel], bool] = lambda channel: True
+    applies: Callable[[Channel], bool] = _suit_all
     limits: str = ""
+
+    def __post_init__(self) -> None:
+        if self.applies is not _suit_all and not self.limits:
+            raise ValueError("limits must say which channels the method is for, not ''")
 
 
 def _mle_of(raw: Raw) -> Vector:

@@ -7,11 +7,11 @@ Optimal (L-OLH) or, with ``optimal=False``, binary (L-BLH).
 array([0.2, 0.6, 0.2])
 """
 
-from ..paper.choices import l_lh
+from ..paper.choices import choose_lasting_hashing
 from ..paper.naming import publish
 from ..paper.values import TwoBudgetsChoice
 
-_functions = TwoBudgetsChoice[tuple[int, int]](l_lh)
+_functions = TwoBudgetsChoice[tuple[int, int]](choose_lasting_hashing)
 L_LH_Client = _functions.answer
 L_LH_Aggregator_MI = L_LH_Aggregator = _functions.aggregate
 L_LH_Aggregator_IBU = _functions.aggregate_by_update

@@ -6,7 +6,7 @@
 [array([0.4, 0.6]), array([0. , 0.4, 0.6])]
 """
 
-from ..paper.choices import adp, lh, ue
+from ..paper.choices import choose_adaptive, choose_hashing, choose_unary
 from ..paper.naming import publish
 from ..paper.records import Entries, OneBudget, OneBudgetChoice
 from ..protocols.grr import GRR
@@ -14,11 +14,11 @@ from ..protocols.subset import SS
 from ..solutions.rsfd import RSFD
 
 _grr = OneBudget[Entries](RSFD, GRR)
-_ue_zero = OneBudgetChoice[Entries](RSFD, ue, fake="zero")
-_ue_rnd = OneBudgetChoice[Entries](RSFD, ue, fake="random")
-_lh = OneBudgetChoice[Entries](RSFD, lh)
+_ue_zero = OneBudgetChoice[Entries](RSFD, choose_unary, fake="zero")
+_ue_rnd = OneBudgetChoice[Entries](RSFD, choose_unary, fake="random")
+_lh = OneBudgetChoice[Entries](RSFD, choose_hashing)
 _ss = OneBudget[Entries](RSFD, SS)
-_adp = OneBudgetChoice[Entries](RSFD, adp)
+_adp = OneBudgetChoice[Entries](RSFD, choose_adaptive)
 
 RSpFD_GRR_Client = _grr.answer
 RSpFD_GRR_Aggregator_MI = RSpFD_GRR_Aggregator = _grr.aggregate

@@ -6,7 +6,7 @@
 [array([0.4, 0.6]), array([0. , 0.4, 0.6])]
 """
 
-from ..paper.choices import adp, lh, ue
+from ..paper.choices import choose_adaptive, choose_hashing, choose_unary
 from ..paper.naming import publish
 from ..paper.records import OneBudget, OneBudgetChoice, Pair
 from ..protocols.grr import GRR
@@ -14,10 +14,10 @@ from ..protocols.subset import SS
 from ..solutions.smp import SMP
 
 _grr = OneBudget[Pair](SMP, GRR)
-_ue = OneBudgetChoice[Pair](SMP, ue)
-_lh = OneBudgetChoice[Pair](SMP, lh)
+_ue = OneBudgetChoice[Pair](SMP, choose_unary)
+_lh = OneBudgetChoice[Pair](SMP, choose_hashing)
 _ss = OneBudget[Pair](SMP, SS)
-_adp = OneBudgetChoice[Pair](SMP, adp)
+_adp = OneBudgetChoice[Pair](SMP, choose_adaptive)
 
 SMP_GRR_Client = _grr.answer
 SMP_GRR_Aggregator_MI = SMP_GRR_Aggregator = _grr.aggregate

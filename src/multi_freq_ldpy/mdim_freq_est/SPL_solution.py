@@ -6,7 +6,7 @@
 [array([0.4, 0.6]), array([0. , 0.4, 0.6])]
 """
 
-from ..paper.choices import adp, lh, ue
+from ..paper.choices import choose_adaptive, choose_hashing, choose_unary
 from ..paper.naming import publish
 from ..paper.records import Entries, OneBudget, OneBudgetChoice
 from ..protocols.grr import GRR
@@ -14,10 +14,10 @@ from ..protocols.subset import SS
 from ..solutions.spl import SPL
 
 _grr = OneBudget[Entries](SPL, GRR)
-_ue = OneBudgetChoice[Entries](SPL, ue)
-_lh = OneBudgetChoice[Entries](SPL, lh)
+_ue = OneBudgetChoice[Entries](SPL, choose_unary)
+_lh = OneBudgetChoice[Entries](SPL, choose_hashing)
 _ss = OneBudget[Entries](SPL, SS)
-_adp = OneBudgetChoice[Entries](SPL, adp)
+_adp = OneBudgetChoice[Entries](SPL, choose_adaptive)
 
 SPL_GRR_Client = _grr.answer
 SPL_GRR_Aggregator_MI = SPL_GRR_Aggregator = _grr.aggregate

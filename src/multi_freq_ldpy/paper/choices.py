@@ -13,21 +13,21 @@ from ..protocols.unary import OUE, SUE
 _ADP = {better: partial(best, of=(GRR, better)) for better in (OUE, SUE)}
 
 
-def ue(optimal: bool) -> Any:
+def choose_unary(optimal: bool) -> Any:
     """Return the factory of unary encoding: OUE, or SUE."""
     return OUE if validate.flag("optimal", optimal) else SUE
 
 
-def lh(optimal: bool) -> Any:
+def choose_hashing(optimal: bool) -> Any:
     """Return the factory of local hashing: OLH, or BLH."""
     return OLH if validate.flag("optimal", optimal) else BLH
 
 
-def l_lh(optimal: bool) -> Any:
+def choose_lasting_hashing(optimal: bool) -> Any:
     """Return the factory of two rounds of local hashing: L-OLH, or L-BLH."""
     return LOLH if validate.flag("optimal", optimal) else LBLH
 
 
-def adp(optimal: bool) -> Any:
+def choose_adaptive(optimal: bool) -> Any:
     """Return the factory of the adaptive choice."""
-    return _ADP[ue(optimal)]
+    return _ADP[choose_unary(optimal)]

@@ -7,11 +7,11 @@ array([0.2, 0.6, 0.2])
 
 from typing import Any
 
-from ..paper.choices import adp
+from ..paper.choices import choose_adaptive
 from ..paper.naming import publish
 from ..paper.values import OneBudgetChoice
 
-_functions = OneBudgetChoice[Any](adp)
+_functions = OneBudgetChoice[Any](choose_adaptive)
 ADP_Client = _functions.answer
 ADP_Aggregator_MI = ADP_Aggregator = _functions.aggregate
 ADP_Aggregator_IBU = _functions.aggregate_by_update

@@ -5,11 +5,11 @@
 array([0.2, 0.6, 0.2])
 """
 
-from ..paper.choices import lh
+from ..paper.choices import choose_hashing
 from ..paper.naming import publish
 from ..paper.values import OneBudgetChoice
 
-_functions = OneBudgetChoice[tuple[int, int]](lh)
+_functions = OneBudgetChoice[tuple[int, int]](choose_hashing)
 LH_Client = _functions.answer
 LH_Aggregator_MI = LH_Aggregator = _functions.aggregate
 LH_Aggregator_IBU = _functions.aggregate_by_update

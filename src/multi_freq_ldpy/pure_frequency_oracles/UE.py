@@ -5,12 +5,12 @@
 array([0.2, 0.6, 0.2])
 """
 
-from ..paper.choices import ue
+from ..paper.choices import choose_unary
 from ..paper.naming import publish
 from ..paper.shared import Vector
 from ..paper.values import OneBudgetChoice
 
-_functions = OneBudgetChoice[Vector](ue)
+_functions = OneBudgetChoice[Vector](choose_unary)
 UE_Client = _functions.answer
 UE_Aggregator_MI = UE_Aggregator = _functions.aggregate_vectors
 UE_Aggregator_IBU = _functions.aggregate_by_update

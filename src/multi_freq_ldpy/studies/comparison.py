@@ -186,10 +186,10 @@ def compare(
     ``protocols`` are classes, or callables that make a protocol or a solution of k and budgets
     (``partial(SMP, OUE)``); a mapping gives them names. ``data`` is a vector of values or labels,
     an array of records (a column an attribute), or a table. A budget is a number, or a pair
-    (eps_perm, eps_1); classes take those they have a use for. ``estimator`` is "raw", "norm",
-    "norm_sub" or "mle"; ``metric`` "mse", "mae" or "max", the mean over attributes where there are
-    several. ``k`` declares the domain (a list of sizes for records), which otherwise is what the
-    data have.
+    (eps_perm, eps_1); classes take those they have a use for. ``estimator`` is "raw" or the name of
+    a post-processing (``Estimate.postprocess``); ``metric`` "mse", "mae" or "max", the mean over
+    attributes where there are several. ``k`` declares the domain (a list of sizes for records),
+    which otherwise is what the data have.
 
     >>> from multi_freq_ldpy import GRR, OUE
     >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2] * 2000, budgets=[0.5, 4.0], k=50, rng=1)

@@ -1,0 +1,65 @@
+"""Post-processings: what every method returns, what it is given, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from multi_freq_ldpy import GRR, OUE, SMP, Estimate
+from multi_freq_ldpy.estimation.postprocess import METHODS, Method, Raw
+
+TALLY = GRR(5, 1.0).tally(GRR(5, 1.0).randomize([0, 0, 1, 4] * 50, 3))
+ESTIMATES: list[Estimate] = [
+    GRR(5, 1.0).estimate(TALLY),
+    GRR(5, 1.0).estimate([]),
+    GRR(5, 1.0).estimate([4]),
+    SMP(GRR, [5, 3], 1.0).estimate(SMP(GRR, [5, 3], 1.0).randomize([[0, 2]] * 9, 1))[1],
+]
+
+
+@pytest.mark.parametrize("estimate", ESTIMATES, ids=range(len(ESTIMATES)))
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_makes_a_distribution(name: str, estimate: Estimate) -> None:
+    found = estimate.postprocess(name)
+    assert found.method == name
+    assert (found.frequencies >= 0).all()
+    assert found.frequencies.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("mechanism", [OUE(4, 1.0), SMP(GRR, [3, 4], 3.0)], ids=repr)
+def test_a_method_gets_the_standard_error(mechanism: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who was sampled included, which the channel does not know."""
+    given: list[Raw] = []
+
+    def keep(raw: Raw) -> Any:
+        given.append(raw)
+        return np.full(len(raw.frequencies), 0.25)
+
+    monkeypatch.setitem(METHODS, "keep", Method(keep))
+    values = [2] * 400 if mechanism.ks == (4,) else [[0, i % 4] for i in range(400)]
+    estimate = mechanism.estimate(mechanism.randomize(values, 1))
+    last = estimate if isinstance(estimate, Estimate) else estimate[1]
+    last.postprocess("keep")
+    assert np.array_equal(given[0].std, last.std)
+    alone = np.sqrt(last.channel.variance(last.n, np.clip(last.frequencies, 0, 1)))
+    assert (given[0].std > 1.05 * alone).any() == (mechanism.ks != (4,))
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "short": (Method(lambda raw: raw.frequencies[1:]), "short must return 5 finite"),
+    "nan": (Method(lambda raw: raw.frequencies * np.nan), "nan must return 5 finite"),
+    "bare": (lambda raw: raw.frequencies, r"METHODS\['bare'\] must be a Method"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_methods_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, why = WRONG[name]
+    monkeypatch.setitem(METHODS, name, method)
+    with pytest.raises((ValueError, TypeError), match=why):
+        ESTIMATES[0].postprocess(name)
+
+
+def test_a_method_for_some_channels_says_for_which() -> None:
+    with pytest.raises(ValueError, match="limits must say"):
+        Method(lambda raw: raw.frequencies, applies=lambda channel: False)
