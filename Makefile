@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: setup demo test lint hooks types bench audits verify mutants fuzz docs pictures package lowest clean
+.PHONY: setup demo test lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -85,6 +85,18 @@ lowest:
 	.venv-lowest/bin/python -m pip install --quiet "numpy==1.26.0" "numba==0.59.0" -e . "pytest>=8" "pytest-xdist>=3.6"
 	.venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal $(OLDEST) -m "not (statistical or slow or process or extras)"
 	rm -rf .venv-lowest
+
+# Without numba: vectors, reports, counts, clients and the functions of the paper.
+PLAIN := $(addprefix tests/test_,$(addsuffix .py,plain vectors old_files input privacy several nested \
+         over_time clients functions functions_several worst_case postprocess))
+plain:
+	rm -rf .venv-plain
+	$(PYTHON) -m venv .venv-plain
+	.venv-plain/bin/python -m pip install --quiet "numpy>=1.26" "pytest>=8" "pytest-xdist>=3.6" setuptools
+	.venv-plain/bin/python -m pip install --quiet --no-deps -e .
+	.venv-plain/bin/python -c "import importlib.util; assert not importlib.util.find_spec('numba')"
+	.venv-plain/bin/python -m pytest -n $(JOBS) --dist worksteal $(PLAIN) -m "not (statistical or slow or extras)"
+	rm -rf .venv-plain
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -5,10 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import multi_freq_ldpy
 from multi_freq_ldpy import (
@@ -247,3 +249,53 @@ def test_wrong_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("MULTI_FREQ_LDPY_THREADS", value)
     with pytest.raises(ValueError, match="MULTI_FREQ_LDPY_THREADS"):
         multi_freq_ldpy.GRR(3, 1.0).randomize([0])
+
+
+def test_numba_is_left_out_where_it_cannot_be_installed() -> None:
+    """In browsers; everywhere else it is a dependency."""
+    content = tomllib.loads((ROOT.parent.parent / "pyproject.toml").read_text())
+    (found,) = [
+        each
+        for each in map(Requirement, content["project"]["dependencies"])
+        if each.name == "numba"
+    ]
+    assert found.marker is not None
+    platforms = ("emscripten", "linux", "darwin", "win32")
+    assert [each for each in platforms if not found.marker.evaluate({"sys_platform": each})] == [
+        "emscripten"
+    ]
+
+
+COMPILED = """
+import logging, sys
+if sys.argv[-1] == "log": logging.basicConfig(level=logging.INFO)
+if sys.argv[-1] == "terminal": sys.stderr.isatty = lambda: True
+from multi_freq_ldpy import SHE
+for k in (4, 5): SHE(k, 1.0).randomize([1] * 10)
+"""
+
+
+@pytest.mark.process
+def test_compiling_is_said_once(tmp_path: Path) -> None:
+    """On a terminal, or to a logger; not where a cache has the kernels, nor without kernels."""
+    said = []
+    for where, mode, cache in (
+        ("terminal", "never", "one"),
+        ("terminal", "always", "one"),
+        ("terminal", "always", "one"),
+        ("log", "always", "two"),
+        ("nowhere", "always", "three"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", COMPILED, where],
+            env={
+                **os.environ,
+                "NUMBA_CACHE_DIR": str(tmp_path / cache),
+                "MULTI_FREQ_LDPY_COMPILE": mode,
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said.append(done.stderr.count("compiles its kernels"))
+    assert said == [0, 1, 0, 1, 0]

@@ -1,101 +1,24 @@
 """Draws without a compiler: the same bytes, the same functions, and who chooses between them."""
 
 import ast
-import inspect
 import os
 import subprocess
 import sys
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import multi_freq_ldpy
-from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SMP, SPL, SS, DBitFlipPM, Panel, Stream, registry
+from multi_freq_ldpy import GRR, SS, registry
 from multi_freq_ldpy.core import draws
 from multi_freq_ldpy.core.randomness import Source
 from multi_freq_ldpy.plain import chacha
 from multi_freq_ldpy.protocol import budgets_of
 
 from . import reference
-from .cases import NESTED
 
 PACKAGE = Path(multi_freq_ldpy.__file__).parent
-needs_numba = pytest.mark.skipif(not find_spec("numba"), reason="compares with compiled kernels")
-EVERY: list[Any] = [
-    *(
-        cls(k, *[3.0, 1.0][: len(budgets_of(cls))])
-        for cls in registry.PROTOCOLS.values()
-        for k in (2, 9, 100)
-    ),
-    *(OUE(3, 40.0), GRR(2**20, 1.0), SS(5000, 1.0), OLH(2**16, 2.0)),
-    DBitFlipPM(40, 2.0, b=20, d_bits=3),
-    *(SPL([GRR, OLH], [3, 30], 2.0), SMP([OUE, SS, GRR], [3, 20, 7], 1.0)),
-    *(RSFD(GRR, [3, 2], 1.0), RSFD(OUE, [3, 20], 1.0, fake="zero"), RSFD(OLH, [9, 9], 1.0)),
-    *NESTED,
-]
-
-
-def draw_and_count(mechanism: Any, n: int) -> tuple[bytes, bytes, bytes]:
-    """Return reports, counts of them, and counts of users who are simulated."""
-    values = np.arange(n)[:, np.newaxis] * (5 + np.arange(len(mechanism.ks))) % mechanism.ks
-    inputs = values if hasattr(mechanism, "protocols") else values[:, 0]
-    reports = mechanism.randomize(inputs, Stream(3, position=2**33 + 1))
-    counted = mechanism.tally(reports)
-    held = [np.bincount(v, minlength=k) for v, k in zip(values.T, mechanism.ks, strict=True)]
-    simulated = mechanism.simulate(held if hasattr(mechanism, "protocols") else held[0], 5)
-    return reports.tobytes(), counted.to_bytes(), simulated.to_bytes()
-
-
-@needs_numba
-@pytest.mark.parametrize("n", [1, 300])
-@pytest.mark.parametrize("mechanism", EVERY, ids=repr)
-def test_both_ways_give_the_same_bytes(
-    mechanism: Any, n: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = []
-    for mode in ("always", "never"):
-        monkeypatch.setenv(draws.VARIABLE, mode)
-        monkeypatch.setattr(draws, "_chosen", {})
-        found.append(draw_and_count(mechanism, n))
-    assert found[0] == found[1]
-
-
-@needs_numba
-@pytest.mark.parametrize(
-    "mechanism", [each for each in EVERY if each.permanent is not None], ids=repr
-)
-def test_both_ways_remember_the_same(mechanism: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    found, users = [], np.array([7, 0, 999, 3])
-    values = np.arange(4)[:, np.newaxis] % np.array(mechanism.ks)
-    for mode in ("always", "never"):
-        monkeypatch.setenv(draws.VARIABLE, mode)
-        monkeypatch.setattr(draws, "_chosen", {})
-        panel = Panel(mechanism, 1000, Stream(3))
-        inputs = values if hasattr(mechanism, "protocols") else values[:, 0]
-        found.append([panel.report(inputs, users).tobytes() for _ in range(2)])
-    assert found[0] == found[1]
-
-
-@needs_numba
-@pytest.mark.parametrize("name", sorted(draws.COSTS))
-def test_both_ways_have_the_same_functions(name: str) -> None:
-    ours, theirs = (
-        {
-            each: [*inspect.signature(getattr(function, "py_func", function)).parameters]
-            for each, function in vars(import_module(f"multi_freq_ldpy.{room}.{name}")).items()
-            if callable(function)
-            and not each.startswith("_")
-            and getattr(function, "__module__", "").endswith(f"{room}.{name}")
-        }
-        for room in ("plain", "kernels")
-    )
-    shared = ours.keys() & theirs.keys()
-    assert shared
-    assert {each: ours[each] for each in shared} == {each: theirs[each] for each in shared}
 
 
 def imported_modules(path: Path) -> set[str]:
@@ -150,23 +73,6 @@ def test_bytes_of_users(stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
         assert at == [user * stride for user in users]
         for row, address in zip(rows, at, strict=True):
             assert int.from_bytes(row.tobytes(), "little") == stream.number(address, stride)
-
-
-@needs_numba
-def test_work_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(draws.VARIABLE, "auto")
-    monkeypatch.setattr(draws, "_chosen", {})
-    monkeypatch.setattr(draws, "_done", 0.0)
-
-    def chosen(name: str, work: int) -> str:
-        return draws.choose(name, work).__name__.split(".")[1]
-
-    few = int(draws.PATIENCE / draws.COSTS["symbols"] / 3)
-    assert [chosen("symbols", few) for _ in range(4)] == ["plain", "plain", "kernels", "kernels"]
-    assert chosen("bits", 1) == "kernels", "numba is loaded now"
-    monkeypatch.setattr(draws, "_chosen", {})
-    monkeypatch.setattr(draws, "_done", 0.0)
-    assert chosen("symbols", 10 * few) == "kernels"
 
 
 def test_an_unknown_mode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,11 @@
 """Commands for collecting: from a table to reports, to a tally, to estimates."""
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
 from csv import writer
+from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +15,7 @@ import typer
 
 from .. import datasets, registry, wire
 from ..adaptive import best
-from ..core import validate
+from ..core import draws, validate
 from ..core.randomness import Stream
 from ..core.tally import MAGIC as PLAIN
 from ..core.tally import Tally
@@ -222,6 +224,9 @@ def estimate(
 @command
 def warm(as_json: Json = False) -> None:
     """Compile all kernels ahead, so that nothing has to wait for it later."""
+    if not find_spec("numba"):
+        raise ValueError("numba is not installed, and without it there is nothing to compile")
+    os.environ[draws.VARIABLE] = "always"
     names, classes = [*registry.PROTOCOLS, *registry.SOLUTIONS], list(registry.PROTOCOLS.values())
     every: list[Any] = [
         build_example(cls, k)

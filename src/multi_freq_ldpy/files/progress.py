@@ -1,5 +1,6 @@
-"""How far something long is: a line on the terminal, from the second second on."""
+"""What takes long, and how far it is: a line on the terminal."""
 
+import logging
 import shutil
 import sys
 import time
@@ -17,6 +18,23 @@ def _is_watched() -> bool:
 def _line_width() -> int:
     """Return how much fits on a line: more would begin a new one, to which there is no way back."""
     return min(100, shutil.get_terminal_size().columns - 1)
+
+
+_said: set[str] = set()
+
+
+def say(message: str) -> None:
+    """Say on standard error, once per process, what takes long.
+
+    On a terminal or in a notebook; elsewhere to the logger ``multi_freq_ldpy``, level INFO.
+    """
+    if message in _said:
+        return
+    _said.add(message)
+    if _is_watched():
+        print(message, file=sys.stderr, flush=True)
+    else:
+        logging.getLogger("multi_freq_ldpy").info(message)
 
 
 class Progress:

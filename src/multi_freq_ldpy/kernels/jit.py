@@ -12,10 +12,28 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import types
+from numba.core import event, types
 from numba.extending import intrinsic
 
 from ..files.locks import hold_lock
+from ..files.progress import say
+
+
+class _Notice(event.Listener):  # type: ignore[misc]
+    """Says that something is compiled, when that begins; what the cache holds is not."""
+
+    def on_start(self, event: Any) -> None:
+        """Say so, once per process."""
+        say(
+            "multi-freq-ldpy compiles its kernels for the first large batch: 5 to 15 seconds, once"
+            " per machine (`multi-freq-ldpy warm` compiles all of them ahead)"
+        )
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing."""
+
+
+event.register("numba:compile", _Notice())
 
 
 @cache

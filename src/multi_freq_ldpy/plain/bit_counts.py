@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ONES = np.array([bin(byte).count("1") for byte in range(256)], np.uint8)
-PIECE = 2**20  # bytes that are unpacked at a time
+PIECE = 2**18  # bytes that are unpacked at a time
 
 
 def count(reports: NDArray[np.uint8], counts: NDArray[np.int64]) -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-PIECE = 2**20  # bytes that are unpacked at a time
+PIECE = 2**18  # bytes that are unpacked at a time
 
 Rows = NDArray[np.uint8]
 
