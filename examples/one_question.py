@@ -28,16 +28,6 @@ def main() -> None:
         f"{protocol}: {protocol.report_bytes} byte a report, privacy loss at most"
         f" {protocol.privacy.report:.3f}.\n"
     )
-    print(
-        "Getting the kernels ready (compiled on the first run, a few seconds; then kept on"
-        " disk) ...",
-        end=" ",
-        flush=True,
-    )
-    started = time.perf_counter()
-    protocol.estimate(protocol.randomize([0]))
-    print(f"{time.perf_counter() - started:.1f} s")
-
     truth = np.random.default_rng(2022).choice(len(ANSWERS), USERS, p=SHARES)
     started = time.perf_counter()
     reports = protocol.randomize(truth)  # on the devices, one report a user

@@ -53,7 +53,6 @@ def main() -> None:
     )
     panel, truth, tallies = Panel(protocol, USERS), [], []
     changed, seconds = np.zeros((USERS, len(ANSWERS)), np.bool_), 0.0
-    Panel(protocol, 1).tally([0])  # kernels compile on their first use
     for values in weeks(np.random.default_rng(2022)):
         started = time.perf_counter()
         tallies.append(panel.tally(values))  # on the devices and at the collector

@@ -19,21 +19,21 @@ from ..files.locks import hold_lock
 from ..files.progress import say
 
 
-class _Notice(event.Listener):  # type: ignore[misc]
+class _Notice(event.Listener):
     """Says that something is compiled, when that begins; what the cache holds is not."""
 
     def on_start(self, event: Any) -> None:
         """Say so, once per process."""
         say(
-            "multi-freq-ldpy compiles its kernels for the first large batch: 5 to 15 seconds, once"
-            " per machine (`multi-freq-ldpy warm` compiles all of them ahead)"
+            "multi-freq-ldpy compiles for a large batch: 5 to 15 s, once per machine"
+            " (`multi-freq-ldpy warm` does it ahead)"
         )
 
     def on_end(self, event: Any) -> None:
         """Say nothing."""
 
 
-event.register("numba:compile", _Notice())
+event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
 
 
 @cache
