@@ -18,6 +18,7 @@ from typer.testing import CliRunner
 from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, datasets, registry
 from multi_freq_ldpy.cli import choosing, files
 from multi_freq_ldpy.cli.app import app
+from multi_freq_ldpy.files import atomic
 from multi_freq_ldpy.files.atomic import open_atomic
 from multi_freq_ldpy.protocol import budgets_of
 
@@ -89,7 +90,7 @@ def test_from_a_table_to_estimates(data: str, kind: str, folder: Path) -> None:
     machine = json.loads(
         run("tally", folder / "survey.json", reports, "-o", folder / "tally", "--force", "--json")
     )
-    assert machine == {"reports": 3000, "output": str(folder / "tally")}
+    assert machine == {"reports": 3000, "invalid": 0, "output": str(folder / "tally")}
     for source in (reports, folder / "tally"):
         found = json.loads(run("estimate", folder / "survey.json", source, "--json"))
         assert found["frequency"] == [
@@ -164,22 +165,31 @@ def test_nothing_is_overwritten(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("force", [False, True])
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("way", ["without a name", "with a name", "without hard links"])
+@pytest.mark.parametrize("last", [False, True])
 def test_a_file_that_appears_meanwhile_is_kept(
-    named: bool,
+    last: bool,
+    way: str,
     force: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Somebody else writes a file of that name while ours, with a name or without, is written."""
+    """Somebody else writes a file of that name while ours is written, or at the last moment.
+
+    No check could see the latter: the system call that gives the name has to refuse.
+    """
     path = tmp_path / "result"
-    if named:
+    if way != "without a name":
         monkeypatch.delattr(os, "O_TMPFILE")
+    if way == "without hard links":
+        monkeypatch.setattr(os, "link", lambda *_, **__: os.stat(tmp_path / "no hard links"))
 
     def write() -> None:
         with open_atomic(path, force) as file:
             file.write(b"ours")
             path.write_bytes(b"precious")
+            if last:
+                monkeypatch.setattr(atomic, "require_writable", lambda *_: None)
 
     if force:
         write()
@@ -188,6 +198,76 @@ def test_a_file_that_appears_meanwhile_is_kept(
             write()
     assert path.read_bytes() == (b"ours" if force else b"precious")
     assert os.listdir(tmp_path) == ["result"], "nothing is left behind"
+
+
+@pytest.mark.parametrize("way", ["without a name", "with a name", "without hard links"])
+def test_a_file_appears_whole(way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "result"
+    if way != "without a name":
+        monkeypatch.delattr(os, "O_TMPFILE")
+    if way == "without hard links":
+        monkeypatch.setattr(os, "link", lambda *_, **__: os.stat(tmp_path / "no hard links"))
+    with open_atomic(path, False) as file:
+        file.write(b"whole")
+        assert not path.exists()
+    assert path.read_bytes() == b"whole"
+    assert os.listdir(tmp_path) == ["result"], "nothing is left behind"
+    assert path.stat().st_mode & 0o777 == 0o666 & ~atomic._get_umask()
+
+
+def test_a_file_given_twice_is_refused(folder: Path) -> None:
+    """By the same name, by another, and as a copy, which counts the same users again."""
+    survey, reports = folder / "survey.json", folder / "reports.csv"
+    run("randomize", survey, folder / "people.csv", "-o", reports)
+    run("tally", survey, reports, "-o", folder / "one.tally")
+    (folder / "link.csv").symlink_to(reports)
+    (folder / "hard.csv").hardlink_to(reports)
+    (folder / "copy.csv").write_bytes(reports.read_bytes())
+    (folder / "copy.tally").write_bytes((folder / "one.tally").read_bytes())
+    for one, other, message in (
+        ("reports.csv", "reports.csv", "reports.csv is given twice"),
+        ("reports.csv", "link.csv", "link.csv is given twice"),
+        ("hard.csv", "reports.csv", "reports.csv is given twice"),
+        ("reports.csv", "copy.csv", "copy.csv is a copy of"),
+        ("one.tally", "copy.tally", "copy.tally is a copy of"),
+    ):
+        for command in (("tally", "-o", folder / "all.tally"), ("estimate",)):
+            said = run(*command, survey, folder / one, folder / other, code=2)
+            assert message in said and "its users would count twice" in said, said
+    assert not (folder / "all.tally").exists()
+    run("randomize", survey, folder / "people.csv", "-o", folder / "others.csv")
+    said = run("tally", survey, reports, folder / "others.csv", "-o", folder / "all.tally")
+    assert said.startswith("6,000 reports counted")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_messages_that_are_no_reports_can_be_left_out(folder: Path, suffix: str) -> None:
+    survey, reports = Survey.load(folder / "survey.json"), folder / f"reports{suffix}"
+    run("randomize", folder / "survey.json", folder / "people.csv", "-o", reports)
+    size = survey.solution.report_bytes
+    wrong = [b"", b"x" * (size + 1), b"\xff" * size]
+    if suffix == ".csv":
+        texts = ["hello", "", *(each.hex() for each in wrong[1:])]
+        reports.write_text(reports.read_text() + "".join(f'"{each}"\n' for each in texts))
+    else:
+        table = pq.read_table(reports)
+        more = pa.table({"report": [*wrong, None]}, table.schema)
+        pq.write_table(pa.concat_tables([table, more]), reports)
+    said = run("tally", folder / "survey.json", reports, "-o", folder / "all.tally", code=2)
+    assert "row 3000" in said, said
+    said = run(
+        *("tally", folder / "survey.json", reports, "-o", folder / "all.tally", "--json"),
+        *("--invalid", "skip"),
+    )
+    assert json.loads(said) == {
+        "reports": 3000,
+        "invalid": 4,
+        "output": str(folder / "all.tally"),
+    }
+    said = run("estimate", folder / "survey.json", reports, "--invalid", "skip")
+    assert "4 messages left out" in said, said
+    said = run("estimate", folder / "survey.json", reports, "--invalid", "no", code=2)
+    assert "--invalid must be one of" in said, said
 
 
 def bad_files(folder: Path) -> dict[str, tuple[Path, str]]:

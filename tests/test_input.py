@@ -19,10 +19,13 @@ from multi_freq_ldpy import (
     OLH,
     OUE,
     SHE,
+    SMP,
+    SPL,
     SS,
     SUE,
     THE,
     Affine,
+    DBitFlipPM,
     Stream,
     Tally,
     best,
@@ -30,6 +33,7 @@ from multi_freq_ldpy import (
     registry,
     wire,
 )
+from multi_freq_ldpy import mechanism as mechanism_module
 from multi_freq_ldpy.core import validate
 from multi_freq_ldpy.protocol import OneShot, Protocol, declared
 
@@ -486,3 +490,101 @@ class Undecorated(GRR):
 def test_fields_of_own_protocols_are_declared(cls: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         cls(3, 1.0)
+
+
+def test_messages_that_are_no_reports_can_be_left_out() -> None:
+    """Whatever is among them, the rest is counted, and how many were left out is said."""
+    rows = OUE(9, 1.0).randomize([0, 3, 8], 1)
+    pairs = OLH(9, 1.0).randomize([0, 3, 8], 1)
+    beyond = pairs.copy()
+    beyond["symbol"] = 255
+    both = SMP(GRR, [3, 4], 1.0)
+    records = both.randomize([[0, 1], [2, 3]], 1)
+    cases: list[tuple[Any, Any, Any, int]] = [
+        (GRR(3, 1.0), [0, "x", 2, None, 3, 2.5, -1, True, 2**70, 1], [0, 2, 1], 7),
+        (GRR(3, 1.0), np.array([0, 3, 200, 2], np.uint8), [0, 2], 2),
+        (GRR(300, 1.0), np.array([0, -1, 10**6, 299]), [0, 299], 2),
+        (OUE(9, 1.0), [*rows, np.full(2, 255, np.uint8), None, [1]], rows, 3),
+        (OUE(9, 1.0), np.concatenate([rows, np.full((2, 2), 255, np.uint8)]), rows, 2),
+        (OLH(9, 1.0), np.concatenate([pairs, beyond]), pairs, 3),
+        (
+            both,
+            np.concatenate([records, np.full(2, 255, np.uint8).view(records.dtype)]),
+            records,
+            1,
+        ),
+    ]
+    for mechanism, messages, reports, wrong in cases:
+        expected = mechanism.tally(reports)
+        found = mechanism.tally(messages, invalid="skip")
+        assert found == expected and found.invalid == wrong, mechanism
+        batches = mechanism.tally(iter([messages, messages]), invalid="skip")
+        if not isinstance(messages, list):
+            assert batches == expected + expected and batches.invalid == 2 * wrong
+        if wrong:
+            with pytest.raises((ValueError, TypeError), match="report"):
+                mechanism.tally(messages)
+    data = bytes([0, 9, 2])
+    assert wire.tally(GRR(3, 1.0), data, invalid="skip") == GRR(3, 1.0).tally([0, 2])
+    for wrong_shape in (np.zeros((2, 2)), np.zeros(3), np.array(["a"])):
+        with pytest.raises((ValueError, TypeError), match="reports"):
+            GRR(3, 1.0).tally(wrong_shape, invalid="skip")
+    with pytest.raises(ValueError, match="invalid must be one of 'raise', 'skip', not 'no'"):
+        GRR(3, 1.0).tally([0], invalid="no")
+
+
+def test_errors_name_the_batch_and_the_index() -> None:
+    protocol, good = GRR(3, 1.0), np.zeros(5, np.uint8)
+    bad = good.copy()
+    bad[3] = 7
+    for reports, shown in (
+        (bad, r"reports\[3\] = 7"),
+        ([good, good, bad], r"reports\[2\]\[3\] = 7"),
+        (iter([good, bad]), r"reports\[1\]\[3\] = 7"),
+        ([0, 1, 7], r"reports\[2\] = 7"),
+        (iter([0] * 70_000 + [7]), r"reports\[65536:\]\[4464\] = 7"),
+    ):
+        with pytest.raises(ValueError, match=shown):
+            protocol.tally(reports)
+
+
+HUGE: list[Any] = [
+    GRR(2**31, 1.0),
+    OLH(2**31, 1.0),
+    OUE(2**31, 1.0),
+    SMP(GRR, [2**30, 2**30], 1.0),
+    SPL(OLH, [2**31, 2], 2.0),
+    DBitFlipPM(2**31, 2.0, b=2**31, d_bits=3),
+]
+
+
+@pytest.mark.parametrize("mechanism", HUGE, ids=repr)
+def test_a_large_domain_costs_nothing_until_it_is_counted(mechanism: Any) -> None:
+    tracemalloc.start()
+    tally = mechanism.tally([])
+    assert tally.users == tally.n[-1] == 0 and tally.counts.shape == (sum(mechanism.ks),)
+    values = [0] * len(mechanism.ks)
+    if mechanism.report_bytes < 2**10:  # not k bits
+        report = mechanism.randomize(values if len(values) > 1 else 0, 1)
+        for count in (mechanism.tally, mechanism.count, mechanism.estimate):
+            with pytest.raises(ValueError, match=r"tally\(reports, large=True\) counts them"):
+                count(np.atleast_1d(report))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**22
+
+
+def test_a_large_domain_is_counted_where_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mechanism_module, "LARGE", 9)
+    reports = GRR(10, 1.0).randomize([3] * 50, 1)
+    assert GRR(10, 1.0).tally(reports, large=True).users == 50
+    assert GRR(10, 1.0).count(reports, large=True)[0].sum() == 50
+    assert GRR(9, 1.0).tally([3]).users == 1
+    both = SMP(GRR, [5, 5], 1.0)
+    for mechanism, sent in ((GRR(10, 1.0), reports), (both, both.randomize([[1, 1]]))):
+        with pytest.raises(ValueError, match="10 values to count, more than 9"):
+            mechanism.tally(sent)
+    with pytest.raises(TypeError, match="large must be True or False, not 'yes'"):
+        GRR(10, 1.0).tally(reports, large="yes")  # type: ignore[arg-type]

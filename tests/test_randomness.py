@@ -35,6 +35,7 @@ from multi_freq_ldpy.core import layouts
 from multi_freq_ldpy.core.randomness import CONSECUTIVE, Source, as_generator, subkey
 from multi_freq_ldpy.kernels import chacha, subsets, symbols
 from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
+from multi_freq_ldpy.mechanism import as_readonly
 from multi_freq_ldpy.protocol import Protocol
 from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
 
@@ -260,11 +261,11 @@ def test_what_rng_may_be() -> None:
 def test_stream_pickles_and_hides_its_key() -> None:
     stream = Stream(3)
     stream.take(5)
-    copy = pickle.loads(pickle.dumps(stream))
+    copy = stream.copy()
     assert (copy.key, copy.position) == (stream.key, 5)
     assert stream.key.hex() not in repr(stream)
     children = stream.spawn(3)
-    more = pickle.loads(pickle.dumps(stream)).spawn(2)
+    more = stream.copy().spawn(2)
     assert len({child.key for child in children + more} | {stream.key}) == 6
     assert [child.key for child in children + more] == [child.key for child in Stream(3).spawn(5)]
     own = Stream()
@@ -272,13 +273,30 @@ def test_stream_pickles_and_hides_its_key() -> None:
         own,
         pickle.loads(pickle.dumps(own)),
         copy_module.copy(own),
+        own.copy(),
         copy_module.deepcopy(own),
         *own.spawn(2),
         *own.spawn(2),
     ]
-    assert len({each.key for each in copies}) == 8, (
+    assert len({each.key for each in copies}) == 9, (
         "noise of the operating system is never used twice"
     )
+
+
+PANEL = LGRR(5, 2.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    "seeded",
+    [Stream(3), Stream(bytes(32)), *Stream(3).spawn(1), Stream(3).part(b"x"), Panel(PANEL, 9, 1)],
+    ids=["seed", "key", "spawned", "part", "panel"],
+)
+@pytest.mark.parametrize("copy", [pickle.dumps, copy_module.copy, copy_module.deepcopy])
+def test_workers_cannot_repeat_noise_by_accident(copy: Any, seeded: Any) -> None:
+    if copy is copy_module.copy and isinstance(seeded, Panel):
+        (seeded,) = copy_module.copy(seeded)._fresh  # one object in both: no noise is repeated
+    with pytest.raises(TypeError, match=r"stream\.spawn\(n\)\[i\]\.key"):
+        copy(seeded)
 
 
 def test_a_stream_only_moves_forward() -> None:
@@ -464,3 +482,20 @@ def test_sets_of_every_size_relation() -> None:
             )
             sizes = np.unpackbits(out, axis=1, bitorder="little").sum(axis=1)
             assert (sizes == protocol.omega).all()
+
+
+@pytest.mark.parametrize("mechanism", CASES + SOLUTIONS, ids=repr)
+def test_listed_users_are_honoured_or_refused(mechanism: Any) -> None:
+    """Users with numbers of their own draw what they would draw among consecutive ones."""
+    users = np.array([7, 2, 2, 11])
+    values = np.arange(12)[:, np.newaxis] % np.array(mechanism.ks)
+    inputs = values[:, 0] if isinstance(mechanism, Protocol) else values
+    source = Source.keyed(bytes(range(32)), 5)
+    everybody, listed = (np.zeros(n, mechanism.report_dtype) for n in (12, 4))
+    mechanism._randomize(as_readonly(inputs), source, everybody)
+    try:
+        mechanism._randomize(as_readonly(inputs[users]), source.at(users), listed)
+    except TypeError as error:
+        assert "consecutive users" in str(error)  # noqa: PT017
+    else:
+        assert listed.tobytes() == everybody[users].tobytes()

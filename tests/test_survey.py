@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from multi_freq_ldpy import (
@@ -274,8 +276,74 @@ def test_reports_of_another_survey_are_refused() -> None:
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             survey.tally(reports)
-    with pytest.raises(ValueError, match="tally was counted by"):
+    with pytest.raises(ValueError, match="another survey"):
         survey.estimate(Survey({"a": [1, 2]}, epsilon=1.0).tally({"report": []}))
+
+
+def test_a_tally_knows_its_survey() -> None:
+    """Two surveys of the same solution, whose categories have other names."""
+    survey, other = (
+        Survey({"a": ["yes", "no"], "b": categories}, epsilon=2.0, protocol=GRR)
+        for categories in (["red", "green", "blue"], ["green", "red", "blue"])
+    )
+    assert survey.solution == other.solution
+    reports = survey.randomize({"a": ["yes", "no"] * 20, "b": ["red", "blue"] * 20}, rng=1)
+    tally, theirs = survey.tally(reports), other.tally({"report": reports["report"]})
+    assert tally.survey == survey.digest != theirs.survey
+    assert tally != theirs and (tally + tally).survey == survey.digest
+    assert survey.unpack(survey.pack(tally)).survey == tally[1].survey == survey.digest
+    assert pickle.loads(pickle.dumps(tally)).survey == survey.digest
+    for mixed in (
+        lambda: survey.estimate(theirs),
+        lambda: survey.pack(theirs),
+        lambda: survey.unpack(other.pack(theirs)),
+        lambda: tally + theirs,
+        lambda: survey.estimate(sum([theirs, survey.solution.tally([])])),
+    ):
+        with pytest.raises(ValueError, match=r"another survey|different surveys"):
+            mixed()
+    unknown = survey.solution.tally([])
+    assert unknown.survey is None, "a solution knows no survey"
+    assert survey.estimate(unknown + tally).names == ["a", "b"]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "parquet", "batch"])
+def test_a_table_of_reports_knows_its_survey(kind: str, tmp_path: Path) -> None:
+    survey, other = (
+        Survey({"a": categories}, epsilon=2.0, protocol=GRR)
+        for categories in (list("xyz"), list("zyx"))
+    )
+    table: Any = pd.DataFrame({"a": list("xyzzy")})
+    reports = survey.randomize(table if kind == "pandas" else pa.Table.from_pandas(table), rng=1)
+    if kind == "parquet":
+        pq.write_table(reports, tmp_path / "reports.parquet")
+        reports = pq.read_table(tmp_path / "reports.parquet")
+    if kind == "batch":
+        (reports,) = reports.to_batches()
+    assert survey.tally(reports).users == survey.tally([reports]).users == 5
+    with pytest.raises(ValueError, match="reports are of another survey"):
+        other.tally(reports)
+    with pytest.raises(ValueError, match=r"reports\[1\] are of another survey"):
+        other.tally([{"report": []}, reports])
+
+
+def test_messages_that_are_no_reports_can_be_left_out() -> None:
+    survey = Survey(ATTRIBUTES, epsilon=1.0)
+    reports = survey.randomize(PEOPLE, rng=1)["report"]
+    size = survey.solution.report_bytes
+    wrong = [None, "text", b"", b"\0" * (size + 1), b"\xff" * size]
+    mixed = [*wrong[:3], *reports, *wrong[3:]]
+    expected = survey.tally(reports)
+    for given in (mixed, {"report": mixed}, [{"report": mixed[:7]}, {"report": mixed[7:]}]):
+        found = survey.tally(given, invalid="skip")
+        assert found == expected and found.invalid == 5
+        with pytest.raises(ValueError, match="row 0|row 2"):
+            survey.tally(given)
+    assert (found + found).invalid == 10
+    with pytest.raises(ValueError, match=r"reports\[1\], row 1"):
+        survey.tally([{"report": reports[:2]}, {"report": [reports[0], b""]}])
+    with pytest.raises(ValueError, match="invalid must be one of 'raise', 'skip', not 'ignore'"):
+        survey.tally(reports, invalid="ignore")
 
 
 def test_categories_from_a_table_are_those_found() -> None:

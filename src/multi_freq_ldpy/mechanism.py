@@ -26,8 +26,12 @@ if TYPE_CHECKING:
 
 LARGEST_LAW = 2**20
 BATCH = 2**16
+LARGE = 2**28
+"""The most values that are counted without being asked for: two gigabytes."""
 
 Counts: TypeAlias = NDArray[np.int64]
+Batch: TypeAlias = tuple[NDArray[Any], int]
+"""Checked reports, and how many messages beside them were none."""
 Report: TypeAlias = NDArray[Any] | np.generic
 """One report: an entry of an array of reports."""
 Reports: TypeAlias = ArrayLike | Iterable[ArrayLike]
@@ -226,13 +230,42 @@ class Mechanism(ABC):
         found: NDArray[Any] = reports[0] if single else reports
         return found
 
-    def tally(self, reports: Reports) -> Tally:
-        """Count reports: an array or list of them, or an iterable of batches, which needs no more
-        memory than one batch.
-        """
-        return self._tally(self._batches(reports))
+    def tally(self, reports: Reports, *, invalid: str = "raise", large: bool = False) -> Tally:
+        """Count reports.
 
-    def count(self, reports: NDArray[Any]) -> tuple[Counts, Counts]:
+        Parameters
+        ----------
+        reports : array, list, or iterable of batches
+            Reports as ``randomize`` returns them. An iterable needs no more memory than one batch.
+        invalid : {"raise", "skip"}
+            What to do with a message that is no report. "raise" refuses all and names the index of
+            the first; "skip" leaves such messages out, and ``tally.invalid`` says how many.
+        large : bool
+            Whether a domain of more than 2²⁸ values may be counted, with eight bytes for each.
+
+        Returns
+        -------
+        Tally
+            What was counted.
+
+        Raises
+        ------
+        ValueError
+            If a message is no report and ``invalid`` is "raise", or if the domain is larger than
+            2²⁸ and ``large`` is not given.
+        TypeError
+            If ``reports`` is no array, list or iterable of them.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> tally = GRR(3, epsilon=1.0).tally([0, 2, 99, 2], invalid="skip")
+        >>> tally.counts, tally.invalid
+        (array([1, 0, 2]), 1)
+        """
+        return self._tally(self._batches(reports, check_invalid(invalid)), large)
+
+    def count(self, reports: NDArray[Any], *, large: bool = False) -> tuple[Counts, Counts]:
         """Return the counts of reports that have been checked, and how many speak of each value.
 
         Nothing is checked here; ``tally`` is for reports from elsewhere.
@@ -241,6 +274,8 @@ class Mechanism(ABC):
         ----------
         reports : array of ``report_dtype``
             What ``randomize`` or ``wire.decode`` returned, one report per user.
+        large : bool
+            Whether a domain of more than 2²⁸ values may be counted.
 
         Returns
         -------
@@ -249,6 +284,11 @@ class Mechanism(ABC):
         n : array of int64
             How many reports speak of each value.
 
+        Raises
+        ------
+        ValueError
+            If the domain is larger than 2²⁸ and ``large`` is not given.
+
         Examples
         --------
         >>> from multi_freq_ldpy import GRR, wire
@@ -256,6 +296,7 @@ class Mechanism(ABC):
         >>> protocol.count(wire.decode(protocol, bytes([0, 2, 2])))
         (array([1, 0, 2]), array([3, 3, 3]))
         """
+        self._require_countable(large)
         n = self._answers(reports)
         return self._settle(self._gather(reports), n), n
 
@@ -353,17 +394,38 @@ class Mechanism(ABC):
             )
         return gathered, self._answers(batch[low:high])
 
-    def _tally(self, batches: Iterable[NDArray[Any]]) -> Tally:
-        """Return the tally of batches of checked reports."""
-        gathered, n, users = np.zeros(self._space, np.int64), np.zeros(self._entries, np.int64), 0
-        for batch in batches:
+    def _tally(self, batches: Iterable[Batch], large: bool = False) -> Tally:
+        """Return the tally of batches of checked reports, and of how many messages were none.
+
+        Nothing of the size of the domain exists before there is a report.
+        """
+        gathered: Any = 0
+        n: Any = 0
+        users = invalid = 0
+        validate.flag("large", large)
+        for batch, wrong in batches:
+            invalid += wrong
+            if not len(batch):
+                continue
+            self._require_countable(large)
             for one, answers in parallel.map_ranges(len(batch), partial(self._gather_range, batch)):
                 gathered, n = gathered + one, n + answers
             users += len(batch)
+        if not users:
+            nothing = np.broadcast_to(np.int64(0), self._entries)
+            return Tally._trust(self, nothing, 0, 0, invalid)
         counts = self._settle(gathered, n)
         if counts.shape != n.shape:
             raise ValueError(f"_settle must return {n.size} counts, not {counts.shape}")
-        return Tally(self, counts, np.asarray(users) if self._answers_all else n, users)
+        return Tally(self, counts, np.asarray(users) if self._answers_all else n, users, invalid)
+
+    def _require_countable(self, large: bool) -> None:
+        """Refuse to count a large domain, unless that is asked for."""
+        if max(self._space, self._entries) > LARGE and not large:
+            raise ValueError(
+                f"{validate.quote(self)} has {self._entries} values to count, more than {LARGE}:"
+                " tally(reports, large=True) counts them, with 8 bytes each"
+            )
 
     def _as_tally(self, reports: Any) -> Tally:
         """Return a tally of this object as it is, and reports counted."""
@@ -377,6 +439,48 @@ class Mechanism(ABC):
 
     def _as_reports(self, reports: Any, name: str = "reports") -> NDArray[Any]:
         """Return one report or many as a contiguous array of the report dtype, or refuse them."""
+        result = self._as_array(reports, name)
+        if (refused := self._find_refused(result)).size:
+            i = int(refused[0])
+            raise ValueError(f"{name}[{i}] = {result[i]} is not a report of {validate.quote(self)}")
+        return as_readonly(result)
+
+    def _keep_reports(self, reports: Any) -> Batch:
+        """Return the reports among messages, and how many messages are none.
+
+        An array of another shape or type than that of reports is refused.
+        """
+        wrong = 0
+        try:
+            result = self._as_array(reports)
+        except (TypeError, ValueError):
+            integers = isinstance(reports, np.ndarray) and reports.dtype.kind in "iuO"
+            if not integers and not isinstance(reports, list | tuple):
+                raise
+            kept = [np.empty(0, self.report_dtype)]
+            for each in reports:
+                try:
+                    kept.append(self._as_array([each]))
+                except (TypeError, ValueError):
+                    wrong += 1
+            result = np.concatenate(kept)
+        refused = self._find_refused(result)
+        return as_readonly(np.delete(result, refused, axis=0)), wrong + refused.size
+
+    def _find_refused(self, reports: NDArray[Any]) -> Counts:
+        """Return the indexes of reports that no honest client sends, in ascending order."""
+
+        def find(low: int, high: int) -> list[Counts]:
+            return [
+                start + np.flatnonzero(self._refused(reports[start : min(high, start + BATCH)]))
+                for start in range(low, high, BATCH)
+            ]
+
+        found = [part for parts in parallel.map_ranges(len(reports), find) for part in parts]
+        return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
+
+    def _as_array(self, reports: Any, name: str = "reports") -> NDArray[Any]:
+        """Return one report or many as a contiguous array of the report dtype, values unchecked."""
         empty = np.empty(0, self.report_dtype)
         array = validate.as_array(name, reports)
         if array.shape == (0,):
@@ -408,25 +512,11 @@ class Mechanism(ABC):
                 int(bounds.max),
                 f"not a report of {validate.quote(self)}",
             )
-        result = np.ascontiguousarray(array, empty.dtype)
+        return np.ascontiguousarray(array, empty.dtype)
 
-        def first_refused(low: int, high: int) -> int | None:
-            for start in range(low, high, BATCH):
-                bad = self._refused(result[start : min(high, start + BATCH)])
-                if bad.any():
-                    return start + int(np.argmax(bad))
-            return None
-
-        found = parallel.map_ranges(len(result), first_refused)
-        refused = [i for i in found if i is not None]
-        if refused:
-            i = min(refused)
-            raise ValueError(f"{name}[{i}] = {result[i]} is not a report of {validate.quote(self)}")
-        return as_readonly(result)
-
-    def _batches(self, reports: Any) -> Iterator[NDArray[Any]]:
+    def _batches(self, reports: Any, invalid: str = "raise") -> Iterator[Batch]:
         """Yield checked batches of an array, a list of reports, or an iterable of reports or
-        batches.
+        batches, and how many messages were left out of each.
         """
         batch_ndim = np.empty(0, self.report_dtype).ndim
         iterable = hasattr(reports, "__array__") or isinstance(reports, Iterable)
@@ -439,13 +529,29 @@ class Mechanism(ABC):
             not reports or _ndim_of(reports[0]) < batch_ndim
         )
         if listed or hasattr(reports, "__array__"):
-            yield self._as_reports(reports)
+            yield self._check_batch(reports, invalid)
             return
-        parts = iter(reports)
+        parts, done = iter(reports), 0
         for part in parts:
             if _ndim_of(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
                 part = [part, *islice(parts, BATCH - 1)]
-            yield self._as_reports(part)
+                name = f"reports[{done}:]" if done else "reports"
+                done += len(part)
+            else:
+                name = f"reports[{done}]"
+                done += 1
+            yield self._check_batch(part, invalid, name)
+
+    def _check_batch(self, reports: Any, invalid: str, name: str = "reports") -> Batch:
+        """Return checked reports, and how many messages were left out."""
+        if invalid == "skip":
+            return self._keep_reports(reports)
+        return self._as_reports(reports, name), 0
+
+
+def check_invalid(invalid: object) -> str:
+    """Return what to do with messages that are no reports, checked."""
+    return validate.choice("invalid", invalid, ("raise", "skip"))
 
 
 def require_mechanism(protocol: object) -> Mechanism:

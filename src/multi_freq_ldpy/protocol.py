@@ -314,7 +314,9 @@ class Protocol(Mechanism):
             validate.Integer(1, 2**62)("iterations", iterations),
             validate.budget("tol", tol),
         )
-        every = np.concatenate([np.empty(0, self.report_dtype), *self._batches(reports)])
+        every = np.concatenate(
+            [np.empty(0, self.report_dtype), *(part for part, _ in self._batches(reports))]
+        )
         self._supports(every[:0])  # which may refuse
         ratio = float(min(self.ratio, Fraction(10**300)))
         frequencies = postprocess.em(self, every, ratio, steps, slack)

@@ -24,6 +24,7 @@ from .estimation.several import Estimates, Rounds
 from .files.atomic import open_atomic
 from .longitudinal.client import Client
 from .longitudinal.panel import Panel
+from .mechanism import Batch, check_invalid
 from .solutions.base import Solution
 from .solutions.factories import Factory
 from .solutions.smp import SMP
@@ -43,6 +44,12 @@ VERSION = 1
 MAGIC = b"MFLS"
 REPORT = "report"
 """The column of a table of reports: bytes, as on the wire."""
+
+SURVEY = "survey"
+"""Where the metadata of a table of reports say which survey they are of."""
+
+
+DIFFERENT = "names, categories, their order, protocols or budgets differ"
 
 
 class Survey:
@@ -227,12 +234,41 @@ class Survey:
     def pack(self, tally: Tally) -> bytes:
         """Return a tally as bytes that only this survey unpacks.
 
-        A tally alone does not know what its numbers are called.
+        Parameters
+        ----------
+        tally : Tally
+            What ``tally`` or ``unpack`` of this survey returned.
+
+        Returns
+        -------
+        bytes
+            The digest of the survey, and the tally.
+
+        Raises
+        ------
+        ValueError
+            If the tally is of another survey, or of another protocol.
         """
-        return MAGIC + bytes.fromhex(self.digest) + self.solution._as_tally(tally).to_bytes()
+        return MAGIC + bytes.fromhex(self.digest) + self._own(tally).to_bytes()
 
     def unpack(self, data: bytes) -> Tally:
-        """Return the tally that ``pack`` wrote; that of another survey is a ValueError."""
+        """Return the tally that ``pack`` wrote.
+
+        Parameters
+        ----------
+        data : bytes
+            What ``pack`` returned.
+
+        Returns
+        -------
+        Tally
+            A tally that knows this survey.
+
+        Raises
+        ------
+        ValueError
+            If the bytes are no such tally, or one of another survey.
+        """
         own = MAGIC + bytes.fromhex(self.digest)
         if not isinstance(data, bytes) or data[: len(MAGIC)] != MAGIC:
             raise ValueError(
@@ -240,11 +276,8 @@ class Survey:
                 f" {validate.quote(data[:8] if isinstance(data, bytes) else data)}"
             )
         if data[: len(own)] != own:
-            raise ValueError(
-                "data is a tally of another survey: names, categories, their order, protocols or"
-                " budgets differ"
-            )
-        return self.solution._as_tally(Tally.from_bytes(data[len(own) :]))
+            raise ValueError(f"data is a tally of another survey: {DIFFERENT}")
+        return self._own(Tally.from_bytes(data[len(own) :]))._counted_by(self.digest)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the survey as JSON, for clients and aggregators.
@@ -319,11 +352,43 @@ class Survey:
             )
         return self._table(table, self.solution.randomize(self.encode(table), rng))
 
-    def tally(self, reports: object) -> Tally:
-        """Count reports: a list of bytes, a table with a column "report", an array from
-        ``solution.randomize``, or an iterable of those.
+    def tally(self, reports: object, *, invalid: str = "raise") -> Tally:
+        """Count reports.
+
+        Parameters
+        ----------
+        reports : table, list of bytes, array, or iterable of those
+            A table has a column "report" of bytes; an array is from ``solution.randomize``.
+        invalid : {"raise", "skip"}
+            What to do with a message that is no report. "raise" refuses all and names the row of
+            the first; "skip" leaves such messages out, and ``tally.invalid`` says how many.
+
+        Returns
+        -------
+        Tally
+            What was counted. It knows this survey: another one does not estimate it.
+
+        Raises
+        ------
+        ValueError
+            If a message is no report and ``invalid`` is "raise", or if a table says that its
+            reports are of another survey.
+        TypeError
+            If ``reports`` is something else.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> tally = survey.tally([bytes([0, 1]), b"hello"], invalid="skip")
+        >>> tally.users, tally.invalid
+        (1, 1)
         """
-        return self.solution._tally(map(self._reports, self._batches(reports)))
+        check_invalid(invalid)
+        single, batches = self._batches(reports)
+        return self.solution._tally(
+            self._reports(batch, invalid, "reports" if single else f"reports[{i}]")
+            for i, batch in enumerate(batches)
+        )._counted_by(self.digest)
 
     def estimate(self, reports: object) -> Estimates:
         """Return the frequencies of each attribute with their errors, labelled, from reports or
@@ -334,7 +399,7 @@ class Survey:
             if isinstance(reports, Tally) or not frames.is_table(reports)
             else frames.kind_of(reports)
         )
-        counted = reports if isinstance(reports, Tally) else self.tally(reports)
+        counted = self._own(reports) if isinstance(reports, Tally) else self.tally(reports)
         return self.labelled(self.solution.estimate(counted), kind)
 
     def labelled(self, estimates: Estimates, kind: str | None = None) -> Estimates:
@@ -361,6 +426,12 @@ class Survey:
 
     # What the verbs share
 
+    def _own(self, tally: Tally) -> Tally:
+        """Return a tally, unless it is known to be of another survey."""
+        if isinstance(tally, Tally) and tally.survey not in (None, self.digest):
+            raise ValueError(f"tally is of another survey: {DIFFERENT}")
+        return self.solution._as_tally(tally)
+
     def _require_rounds(self, verb: str) -> None:
         if not self.longitudinal:
             raise ValueError(
@@ -371,13 +442,15 @@ class Survey:
     def _table(self, table: Any, reports: NDArray[Any]) -> Any:
         """Return reports about the rows of a table as one of its kind."""
         data, size = wire.encode(self.solution, reports), self.solution.report_bytes
-        return frames.build_table(
+        built = frames.build_table(
             frames.kind_of(table),
             {REPORT: [data[i : i + size] for i in range(0, len(data), size)]},
             table,
         )
+        return frames.add_note(built, SURVEY, self.digest)
 
-    def _batches(self, reports: Any) -> Iterable[Any]:
+    def _batches(self, reports: Any) -> tuple[bool, Iterable[Any]]:
+        """Return whether all reports came as one batch, and the batches."""
         single = frames.is_table(reports) or hasattr(reports, "__array__")
         if not single and (
             not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally)
@@ -391,23 +464,27 @@ class Survey:
             and isinstance(reports, list | tuple)
             and any(isinstance(each, bytes) for each in reports)
         ):
-            return [{REPORT: list(reports)}]  # as they came
-        return [reports] if single else reports
+            return True, [{REPORT: list(reports)}]  # as they came
+        return single, [reports] if single else reports
 
-    def _reports(self, batch: Any) -> NDArray[Any]:
+    def _reports(self, batch: Any, invalid: str, name: str) -> Batch:
+        """Return checked reports, and how many messages were left out."""
         if not frames.is_table(batch):
-            return self.solution._as_reports(batch)
-        entries, size = (
-            frames.columns_of("reports", batch, [REPORT])[REPORT],
-            self.solution.report_bytes,
-        )
-        for i, each in enumerate(entries):
-            if not isinstance(each, bytes) or len(each) != size:
-                raise ValueError(
-                    f"reports, row {i}: a report of this survey has {size} bytes, not"
-                    f" {validate.quote(each)}"
-                )
-        return wire.decode(self.solution, b"".join(entries))
+            return self.solution._check_batch(batch, invalid, name)
+        if frames.read_note(batch, SURVEY) not in (None, self.digest):
+            raise ValueError(f"{name} are of another survey: {DIFFERENT}")
+        entries, size = frames.columns_of(name, batch, [REPORT])[REPORT], self.solution.report_bytes
+        kept = [each for each in entries if isinstance(each, bytes) and len(each) == size]
+        wrong = len(entries) - len(kept)
+        if wrong and invalid == "raise":
+            i = next(i for i, each in enumerate(entries) if i == len(kept) or each is not kept[i])
+            raise ValueError(
+                f"{name}, row {i}: a report of this survey has {size} bytes, not"
+                f" {validate.quote(entries[i])}"
+            )
+        messages = np.frombuffer(b"".join(kept), self.solution.report_dtype, count=len(kept))
+        reports, refused = self.solution._check_batch(messages, invalid, name)
+        return reports, wrong + refused
 
     def __eq__(self, other: object) -> bool:
         # Where True is not 1
@@ -438,7 +515,8 @@ class SurveyPanel:
 
     def tally(self, table: object, users: ArrayLike | None = None) -> Tally:
         """Return the tally of what ``report`` would return."""
-        return self.panel.tally(self.survey.encode(table), users)
+        counted = self.panel.tally(self.survey.encode(table), users)
+        return counted._counted_by(self.survey.digest)
 
     def run(self, rounds: Iterable[object]) -> Rounds:
         """Return the labelled estimates of each round, given a table a round."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .core import validate
 from .core.deprecation import accept_old_names
 from .core.tally import Tally
-from .mechanism import Mechanism, require_mechanism
+from .mechanism import Mechanism, check_invalid, require_mechanism
 
 
 @accept_old_names(protocol="mechanism")
@@ -35,21 +35,23 @@ def decode(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
     >>> wire.decode(GRR(3, epsilon=1.0), bytes([2, 0]))
     array([2, 0], dtype=uint8)
     """
+    return mechanism._as_reports(_split(require_mechanism(mechanism), data))
+
+
+def _split(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
+    """Return bytes as an array of messages of the length of reports."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data must be bytes, not {validate.quote(data)}")
-    data = bytes(data)
-    size = require_mechanism(mechanism).report_bytes
+    data, size = bytes(data), mechanism.report_bytes
     if len(data) % size:
         raise ValueError(
             f"data must be a multiple of {size} bytes, the length of a report, not {len(data)}"
             " bytes"
         )
-    return mechanism._as_reports(
-        np.frombuffer(data, mechanism.report_dtype, count=len(data) // size)
-    )
+    return np.frombuffer(data, mechanism.report_dtype, count=len(data) // size)
 
 
-def tally(mechanism: Mechanism, data: bytes) -> Tally:
+def tally(mechanism: Mechanism, data: bytes, *, invalid: str = "raise") -> Tally:
     """Return the tally of the reports in ``data``, each of which is checked once.
 
     Parameters
@@ -58,6 +60,9 @@ def tally(mechanism: Mechanism, data: bytes) -> Tally:
         The protocol or solution that made the reports.
     data : bytes
         A whole number of reports, as on the wire.
+    invalid : {"raise", "skip"}
+        Whether reports that no honest client sends are refused, or left out and counted in
+        ``tally.invalid``.
 
     Returns
     -------
@@ -67,7 +72,8 @@ def tally(mechanism: Mechanism, data: bytes) -> Tally:
     Raises
     ------
     ValueError
-        If a report is one that no honest client sends, or if bytes are missing.
+        If bytes are missing, or if a report is one that no honest client sends and ``invalid`` is
+        "raise".
 
     Examples
     --------
@@ -75,4 +81,5 @@ def tally(mechanism: Mechanism, data: bytes) -> Tally:
     >>> wire.tally(GRR(3, epsilon=1.0), bytes([2, 0, 2])).counts
     array([1, 0, 2])
     """
-    return require_mechanism(mechanism)._tally([decode(mechanism, data)])
+    messages = _split(require_mechanism(mechanism), data)
+    return mechanism._tally([mechanism._check_batch(messages, check_invalid(invalid))])

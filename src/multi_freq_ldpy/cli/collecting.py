@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from csv import writer
@@ -42,6 +43,11 @@ from .terminal import (
     print_estimates,
     say,
 )
+
+Invalid = Annotated[
+    str,
+    typer.Option(help='Messages that are no reports: "raise" an error, or "skip" and count them.'),
+]
 
 
 @command
@@ -144,27 +150,30 @@ def tally(
         list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The file for the tally.")],
+    invalid: Invalid = "raise",
     as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Count reports; tallies of other users are added up."""
     shared = _load_survey(survey)
     files.require_outputs(force, output, inputs=[survey, *reports])
-    counted = _tally_files(shared, reports)
+    counted = _tally_files(shared, reports, invalid)
     with open_atomic(output, force) as file:
         file.write(shared.pack(counted))
+    left_out = f", {counted.invalid:,} messages left out that are none" if counted.invalid else ""
     say(
-        f"{counted.users:,} reports counted in {output}",
-        {"reports": counted.users, "output": str(output)},
+        f"{counted.users:,} reports counted in {output}{left_out}",
+        {"reports": counted.users, "invalid": counted.invalid, "output": str(output)},
         as_json,
     )
 
 
-def _tally_files(survey: Survey, paths: list[Path]) -> Tally:
+def _tally_files(survey: Survey, paths: list[Path], invalid: str) -> Tally:
+    validate.choice("--invalid", invalid, ("raise", "skip"))
+    files.require_different(paths)
     total = survey.tally({"report": []})
     for path in paths:
-        files.require_readable(path)
-        start, done = b"", total.users
+        start, done = b"", total.users + total.invalid
         if path.is_file():
             with open(path, "rb") as file:
                 start = file.read(len(MAGIC))
@@ -174,12 +183,14 @@ def _tally_files(survey: Survey, paths: list[Path]) -> Tally:
             elif start == PLAIN:
                 total = total + Tally.from_bytes(path.read_bytes())
             else:
-                for table in files.read_reports(path, survey):
-                    total = total + survey.tally(table)
+                for table in files.read_reports(path, survey, invalid):
+                    total = total + survey.tally(table, invalid=invalid)
         except BadFile:
             raise
         except (ValueError, TypeError) as error:
-            raise BadFile(f"{path}: {_shift_row(str(error), total.users - done)}") from None
+            raise BadFile(
+                f"{path}: {_shift_row(str(error), total.users + total.invalid - done)}"
+            ) from None
     if not total.users:
         raise BadFile(f"{', '.join(map(str, paths))}: there are no reports")
     return total
@@ -192,6 +203,7 @@ def estimate(
         list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)
     ],
     method: Annotated[str, typer.Option(help=ESTIMATORS)] = "raw",
+    invalid: Invalid = "raise",
     csv: Annotated[Path | None, typer.Option(help="Write a table into this file.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw the estimates into this file (.png, .svg or .pdf).")
@@ -205,7 +217,10 @@ def estimate(
     if plot and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--plot must end in .png, .svg or .pdf, not in {plot.suffix!r}")
     shared = _load_survey(survey)
-    raw = shared.estimate(_tally_files(shared, reports))
+    counted = _tally_files(shared, reports, invalid)
+    if counted.invalid:
+        print(f"{counted.invalid:,} messages left out that are no reports", file=sys.stderr)
+    raw = shared.estimate(counted)
     found = raw.postprocess(method)
     columns = found.to_frame("dict")
     if csv:

@@ -1,6 +1,7 @@
 """Tables of any size in files, read and written a part at a time."""
 
 import csv
+import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -9,14 +10,11 @@ from typing import IO, Any
 from ..core import validate
 from ..files.atomic import open_atomic, require_writable
 from ..files.progress import Progress
-from ..survey import REPORT, Survey
+from ..survey import DIFFERENT, REPORT, SURVEY, Survey
 from ..tables.frames import not_installed
 
 ROWS = 2**15
 """Rows read at a time."""
-
-SURVEY = "survey"
-"""Where a Parquet file of reports says which survey they are of."""
 
 csv.field_size_limit(2**20)
 
@@ -151,6 +149,16 @@ def _read_parquet(
         ) from None
 
 
+def _read_metadata(path: Path) -> dict[bytes, bytes]:
+    """Return what the schema of a Parquet file says beside the columns."""
+    try:
+        return _import_parquet().read_schema(path).metadata or {}
+    except (OSError, ValueError, ArithmeticError) as error:
+        raise BadFile(
+            f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}"
+        ) from None
+
+
 def _import_parquet() -> Any:
     try:
         import pyarrow.parquet
@@ -185,38 +193,55 @@ def write_reports(path: Path, batches: Iterable[list[bytes]], survey: Survey, fo
     return many
 
 
-def read_reports(path: Path, survey: Survey) -> Iterator[dict[str, list[Any]]]:
+def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[dict[str, list[Any]]]:
     """Yield tables of reports as ``write_reports`` wrote them.
 
-    Those of another survey are refused where the file says so.
+    Those of another survey are refused where the file says so. A field that is not hexadecimal is
+    refused too, or None where ``invalid`` is "skip".
     """
-    for i, table in enumerate(read_tables(path, [REPORT])):
-        if is_parquet(path):
-            if (
-                not i
-                and _import_parquet()
-                .read_schema(path)
-                .metadata.get(SURVEY.encode(), survey.digest.encode())
-                != survey.digest.encode()
-            ):
-                raise BadFile(
-                    f"{path} has reports of another survey: names, categories, their order,"
-                    " protocols or budgets differ"
-                )
-            yield table
-        else:
-            try:
-                yield {REPORT: [bytes.fromhex(each or "-") for each in table[REPORT]]}
-            except ValueError:
-                wrong = next(k for k, each in enumerate(table[REPORT]) if not _is_report(each))
-                raise BadFile(
-                    f"{path}, row {i * ROWS + wrong}: {validate.quote(table[REPORT][wrong])} is not"
-                    " a report"
-                ) from None
+    if is_parquet(path):
+        require_readable(path)
+        noted = _read_metadata(path).get(SURVEY.encode(), survey.digest.encode())
+        if noted != survey.digest.encode():
+            raise BadFile(f"{path} has reports of another survey: {DIFFERENT}")
+        yield from read_tables(path, [REPORT])
+        return
+    done = 0
+    for table in read_tables(path, [REPORT]):
+        found = [_parse_report(each) for each in table[REPORT]]
+        if invalid == "raise" and None in found:
+            wrong = found.index(None)
+            shown = validate.quote(table[REPORT][wrong])
+            raise BadFile(f"{path}, row {done + wrong}: {shown} is not a report")
+        yield {REPORT: found}
+        done += len(found)
 
 
-def _is_report(text: str | None) -> bool:
+def _parse_report(text: str | None) -> bytes | None:
+    """Return the bytes that are written in hexadecimal, or None."""
     try:
-        return bool(bytes.fromhex(text or "-"))
+        return bytes.fromhex(text or "-") or None
     except ValueError:
-        return False
+        return None
+
+
+def require_different(paths: Sequence[Path]) -> None:
+    """Refuse a file that is given twice, under whichever name: its users would count twice."""
+    seen: list[tuple[Path, int, bytes | None]] = []
+    for path in paths:
+        require_readable(path)
+        size = path.stat().st_size
+        for i, (other, other_size, digest) in enumerate(seen):
+            if os.path.samefile(path, other):
+                raise BadFile(f"{path} is given twice: its users would count twice")
+            if size == other_size and path.is_file() and other.is_file():
+                digest = digest or _digest_of(other)
+                seen[i] = other, other_size, digest
+                if _digest_of(path) == digest:
+                    raise BadFile(f"{path} is a copy of {other}: its users would count twice")
+        seen.append((path, size, None))
+
+
+def _digest_of(path: Path) -> bytes:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "blake2b").digest()

@@ -45,9 +45,9 @@ class Stream:
     reports to the bit, and no two calls share noise. Threads may share a stream.
 
     Noise must not be used twice. After a fork, and in a copy or pickle, a stream keyed by the
-    operating system has a new key. A seeded one refuses to go on after a fork, where parent and
-    child would hand out the same noise; its copies repeat it, which is what a seed is for.
-    ``Stream(seed).spawn(n)[i]`` gives each worker a stream of its own.
+    operating system has a new key. A seeded one refuses to go on after a fork, and cannot be
+    pickled: two processes would hand out the same noise. ``Stream(seed).spawn(n)[i].key`` is the
+    key of a stream for worker i, and ``copy`` repeats the noise for those who mean it.
 
     >>> stream = Stream(7)
     >>> stream.position, stream.take(10), stream.position
@@ -116,8 +116,30 @@ class Stream:
                     _forks,
                 )
 
+    def copy(self) -> "Stream":
+        """Return a stream that goes on as this one does.
+
+        Returns
+        -------
+        Stream
+            Where this one is seeded, both hand out the same noise from here on: never use both for
+            answers of real users. Otherwise the copy has a new key.
+
+        Raises
+        ------
+        RuntimeError
+            If this one is seeded and was made before a fork.
+        """
+        return Stream(self.key, self.position, self._spawned) if self._seeded else Stream()
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stream, ((self.key, self.position, self._spawned) if self._seeded else ())
+        if self._seeded:
+            raise TypeError(
+                "a seeded Stream cannot be pickled or copied like other objects: two workers"
+                " would repeat its noise. Send worker i the bytes stream.spawn(n)[i].key and make"
+                " Stream(key) there. stream.copy() repeats the noise for those who mean it"
+            )
+        return Stream, ()
 
     def __repr__(self) -> str:
         return f"<Stream at position {self.position}>"  # the key stays out of logs
@@ -256,10 +278,13 @@ class Source:
 
     def start(self, n: int, stride: int) -> int:
         """Return the first of consecutive users, likewise."""
-        first, _ = self.users(n, stride)
+        self.require_consecutive()
+        return self.users(n, stride)[0]
+
+    def require_consecutive(self) -> None:
+        """Refuse users with numbers of their own, for draws that know consecutive ones only."""
         if self.numbers is not None:
-            raise TypeError("this protocol draws for consecutive users only")
-        return first
+            raise TypeError("source must be of consecutive users here, not of listed ones")
 
     def part(self, name: bytes) -> "Source":
         """Return the randomness of the same users for a purpose within this one."""

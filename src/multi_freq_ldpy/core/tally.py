@@ -5,7 +5,7 @@ Tallies of disjoint users add exactly.
 
 import struct
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -55,6 +55,10 @@ class Tally:
     how many reports speak of each value. ``users`` is how many users made them. ``a + b`` is the
     tally of both, for *disjoint* users; ``tally[j]`` is that of attribute j alone.
 
+    ``invalid`` is how many messages were left out because they are no reports (see ``tally``).
+    ``survey`` is the digest of the survey that counted, if one did: tallies of different surveys do
+    not add. Bytes hold neither; ``Survey.pack`` writes the survey.
+
     >>> from multi_freq_ldpy import GRR
     >>> protocol = GRR(3, epsilon=1.0)
     >>> tally = protocol.tally([0, 2, 2]) + protocol.tally([1])
@@ -64,13 +68,15 @@ class Tally:
     True
     """
 
-    # Set by ``registry``, which knows the classes and stands above this file
+    # Set by the package, whose registry knows the classes and stands above this file
     _specs: ClassVar[Specs]
 
     mechanism: "Mechanism"
     counts: NDArray[np.int64]
     n: NDArray[np.int64]
     users: int = -1
+    invalid: int = 0
+    survey: str | None = None
 
     protocol = old_attribute("protocol", "mechanism")
 
@@ -91,30 +97,37 @@ class Tally:
         n = np.broadcast_to(n.copy(), counts.shape)  # one number where one was given
         self.mechanism._check_counts(counts, n, users)
         counts.flags.writeable = n.flags.writeable = False
-        for name, value in (("counts", counts), ("n", n), ("users", users)):
+        invalid = validate.Integer(0, 2**62)("invalid", self.invalid)
+        for name, value in (("counts", counts), ("n", n), ("users", users), ("invalid", invalid)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def _trust(
-        cls, mechanism: Any, counts: NDArray[np.int64], n: int | NDArray[np.int64], users: int
+        cls,
+        mechanism: Any,
+        counts: NDArray[np.int64],
+        n: int | NDArray[np.int64],
+        users: int,
+        invalid: int = 0,
+        survey: str | None = None,
     ) -> "Tally":
         """Return a tally of what this package has counted itself, without checking it again."""
         n = np.broadcast_to(n, counts.shape)
         tally = object.__new__(cls)
-        for name, value in (
-            ("mechanism", mechanism),
-            ("counts", counts),
-            ("n", n),
-            ("users", users),
-        ):
+        values = (mechanism, counts, n, users, invalid, survey)
+        for each, value in zip(fields(cls), values, strict=True):
             if isinstance(value, np.ndarray):
                 value = value.view()
                 value.flags.writeable = False
-            object.__setattr__(tally, name, value)
+            object.__setattr__(tally, each.name, value)
         return tally
 
+    def _counted_by(self, survey: str | None) -> "Tally":
+        """Return the same tally with the digest of the survey that counted it."""
+        return Tally._trust(self.mechanism, self.counts, self.n, self.users, self.invalid, survey)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Tally, (self.mechanism, self.counts, self.n, self.users)
+        return Tally, tuple(getattr(self, each.name) for each in fields(self))
 
     def __add__(self, other: "Tally") -> "Tally":
         if not isinstance(other, Tally):
@@ -124,8 +137,23 @@ class Tally:
                 f"tallies of different protocols do not add: {validate.quote(self.mechanism)} and"
                 f" {validate.quote(other.mechanism)}"
             )
+        if not self._may_share_survey(other):
+            raise ValueError(
+                f"tallies of different surveys do not add: {self.survey} and {other.survey}"
+            )
         n = self.n[0] + other.n[0] if self.mechanism._answers_all else self.n + other.n
-        return Tally(self.mechanism, self.counts + other.counts, n, self.users + other.users)
+        return Tally(
+            self.mechanism,
+            self.counts + other.counts,
+            n,
+            self.users + other.users,
+            self.invalid + other.invalid,
+            self.survey or other.survey,
+        )
+
+    def _may_share_survey(self, other: "Tally") -> bool:
+        """Tell whether two tallies may be of one survey: where one does not know, they may."""
+        return None in (self.survey, other.survey) or self.survey == other.survey
 
     def __radd__(self, other: object) -> "Tally":
         """Let ``sum(tallies)`` work."""
@@ -141,7 +169,9 @@ class Tally:
         ):
             raise IndexError(f"attribute must be one of 0, …, {len(parts) - 1}, not {attribute}")
         seen, entries = parts[j]
-        return Tally._trust(seen, self.counts[entries], self.n[entries], self.users)
+        return Tally._trust(
+            seen, self.counts[entries], self.n[entries], self.users, self.invalid, self.survey
+        )
 
     @property
     def channel(self) -> Affine:
@@ -162,7 +192,10 @@ class Tally:
             return NotImplemented
         same = self.mechanism == other.mechanism and self.users == other.users
         return (
-            same and np.array_equal(self.counts, other.counts) and np.array_equal(self.n, other.n)
+            same
+            and self._may_share_survey(other)
+            and np.array_equal(self.counts, other.counts)
+            and np.array_equal(self.n, other.n)
         )
 
     __hash__ = None  # type: ignore[assignment]

@@ -12,7 +12,25 @@ from typing import IO
 def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]]:
     """Open a file to write that has its name only when it is whole.
 
-    One that exists is not overwritten unless ``force`` says so.
+    Parameters
+    ----------
+    path : path
+        The name of the file.
+    force : bool
+        Whether it may replace a file of this name. Otherwise none is replaced, not even one that
+        appears while this one is written.
+
+    Yields
+    ------
+    file
+        A binary file to write to.
+
+    Raises
+    ------
+    FileExistsError
+        If there is a file of this name, before anything is written or after.
+    OSError
+        If nothing can be written there.
     """
     target = Path(os.fsdecode(path))
     require_writable(target, force)
@@ -22,26 +40,54 @@ def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]
             yield file
             file.flush()
             os.fsync(file.fileno())
-            if (
-                name is None
-                # A name now, that of a part, which nothing can stop from becoming the whole but the
-                # next instruction
-            ):
+            if name is None and not force:
+                _link(f"/proc/self/fd/{file.fileno()}", target, file.fileno())
+                return
+            if name is None:  # the name of a part, which the next instruction makes the whole
                 name = f"{target}.{os.getpid()}.part"
-                # With a descriptor it follows the link
                 os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=file.fileno())
             else:
                 os.chmod(name, 0o666 & ~_get_umask())
         if force:
             os.replace(name, target)
         else:
-            require_writable(target, force)
-            os.rename(name, target)
+            _give_name(name, target)
     except BaseException:
         if name is not None:
             with suppress(OSError):
                 os.unlink(name)
         raise
+
+
+def _give_name(name: str, target: Path) -> None:
+    """Give a whole file its own name, which no other file has.
+
+    Where there are no hard links, the name is taken by an empty file first, which is replaced.
+    """
+    try:
+        _link(name, target)
+    except FileExistsError:
+        raise
+    except OSError:
+        try:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+        except FileExistsError:
+            raise _exists(target) from None
+        os.replace(name, target)
+    else:
+        os.unlink(name)
+
+
+def _link(name: str, target: Path, directory: int | None = None) -> None:
+    try:
+        # With a descriptor it follows the link that /proc has
+        os.link(name, target, src_dir_fd=directory)
+    except FileExistsError:
+        raise _exists(target) from None
+
+
+def _exists(path: Path) -> FileExistsError:
+    return FileExistsError(f"{path} exists: only force overwrites it")
 
 
 def require_writable(path: Path, force: bool) -> None:
@@ -51,7 +97,7 @@ def require_writable(path: Path, force: bool) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory, not a file")
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists: only force overwrites it")
+        raise _exists(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path.parent} is no directory to write to")
     if not os.access(path.parent, os.W_OK):
@@ -63,8 +109,9 @@ def _open_unnamed(path: Path) -> tuple[int, str | None]:
 
     Without a name where the system can do that, so that a killed run leaves nothing.
     """
-    with suppress(AttributeError, OSError):
-        return os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), None
+    if os.path.isdir("/proc/self/fd"):  # which gives it a name at the end
+        with suppress(AttributeError, OSError):
+            return os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), None
     return tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
 
 

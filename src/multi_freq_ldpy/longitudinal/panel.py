@@ -28,8 +28,8 @@ class Panel:
     Everything that lasts is derived from one key, when it is needed: no table of permanent answers
     is kept, only the key and how far the streams of fresh noise have gone. ``rng`` is as for
     ``randomize``; any split of a round into calls, and any number of threads, give the same reports
-    to the bit. Copies and pickles remember the same; they repeat the fresh noise if ``rng`` was a
-    seed, and draw their own otherwise.
+    to the bit. Pickles remember the same and draw fresh noise of their own; a panel with a seed
+    cannot be pickled, because it would repeat the noise.
 
     >>> from multi_freq_ldpy import LOSUE, over_rounds
     >>> protocol = LOSUE(4, eps_perm=3.0, eps_1=1.5)
@@ -72,7 +72,7 @@ class Panel:
         held, numbers, _ = self._inputs(values, users)
         dtype = self.mechanism.report_dtype
         return self.mechanism._tally(
-            self._write(held[part], numbers[part], np.empty(part.stop - part.start, dtype))
+            (self._write(held[part], numbers[part], np.empty(part.stop - part.start, dtype)), 0)
             for part in self._blocks(len(numbers))
         )
 

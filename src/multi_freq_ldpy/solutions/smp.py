@@ -83,6 +83,7 @@ class SMP(Solution):
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
         # In the stream of a part, the users of a block who sampled it are numbered from the block's
         # first user on
+        source.require_consecutive()
         rows, m = as_bytes(out, self.report_bytes), len(self.protocols)
         rows[:] = 0
         choice, sources = (

@@ -120,6 +120,28 @@ def build_table(kind: str | None, columns: Mapping[str, Any], like: Any = None) 
     return table
 
 
+def add_note(table: Any, key: str, text: str) -> Any:
+    """Return a table with a note among its metadata, where its kind has any.
+
+    Arrow tables and pandas frames do, and Parquet files keep it.
+    """
+    kind = kind_of(table)
+    if kind == "pyarrow":
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), key: text})
+    if kind == "pandas":
+        table.attrs[key] = text
+    return table
+
+
+def read_note(table: Any, key: str) -> str | None:
+    """Return a note among the metadata of a table, or None."""
+    kind = kind_of(table)
+    if kind == "pyarrow":
+        note = (table.schema.metadata or {}).get(key.encode())
+        return None if note is None else note.decode(errors="replace")
+    return table.attrs.get(key) if kind == "pandas" else None
+
+
 def _unify_types(values: list[Any]) -> list[Any]:
     """Return values of one type: as strings, where they are of several."""
     plain = [each.item() if hasattr(each, "item") else each for each in values]
