@@ -35,7 +35,8 @@ class LGRR(Chain):
 
     First round GRR(k, eps_perm), second round p2/q2 = (c(a + k − 2) − (k − 1))/(a − c) with a =
     e^eps_perm, c = e^eps_1, so that one report is GRR(k, eps_1) exactly, third values on the way
-    included. Choose it for small domains.
+    included. Choose it for small domains. A report is one value, so the reports of a user can
+    hardly be linked.
 
     Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
     protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
@@ -47,6 +48,8 @@ class LGRR(Chain):
     >>> protocol.randomize([0, 1, 2, 3], rng=1)
     array([3, 1, 2, 0], dtype=uint8)
     """
+
+    linked = "no"
 
     @cached_property
     def permanent(self) -> GRR:
@@ -65,9 +68,11 @@ class LGRR(Chain):
 class LongitudinalUnary(Chain):
     """Base of the unary encodings of two rounds.
 
-    K bits, each randomized once for ever and once for each report.
+    K bits, each randomized once for ever and once for each report. In large domains that many bits
+    tell which reports are of one user.
     """
 
+    linked = "for large k"
     first: ClassVar[type[UnaryEncoding]]
     half: ClassVar[bool]
     """Whether the second round keeps a 1 with probability 1/2.
@@ -196,8 +201,11 @@ class LongitudinalHashing(Chain):
     The hash function is the user's for ever, the symbol goes through GRR twice.
 
     What is remembered belongs to the hashed symbol, not to the value: a user whose values hash
-    alike tells nothing by changing.
+    alike tells nothing by changing. The seed is sent with every report, and it tells which reports
+    are of one user.
     """
+
+    linked = "yes"
 
     @property
     @abstractmethod
@@ -247,6 +255,7 @@ class LBLH(LongitudinalHashing):
     """Longitudinal binary local hashing: a seed for ever, and a bit that goes through two rounds.
 
     As ``LOLH`` with g = 2: a user has two permanent answers at most, whatever becomes of the value.
+    **The seed links the reports of a user**, because it is sent with each of them.
 
     Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local
     differential privacy", EDBT 2023.
@@ -269,7 +278,8 @@ class LOLH(LongitudinalHashing):
 
     One report is local hashing with eps_1 and the g of least variance for it, near e^eps_1 + 1.
     Choose it for large domains, where reports have to be small or values change often: a user has g
-    permanent answers at most.
+    permanent answers at most. **The seed links the reports of a user**, because it is sent with
+    each of them.
 
     Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local
     differential privacy", EDBT 2023.

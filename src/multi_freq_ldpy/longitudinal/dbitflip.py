@@ -149,7 +149,9 @@ class DBitFlipPM(Memoized):
     that the bucket can match, and once for matching none; there is no second round. A bucket is
     estimated from the users who hold it. b = k and d_bits = b by default. With one bit, two values
     differ in that bit at most, so the loss is eps_perm/2. Choose it where values are numbers that
-    change a little from time to time: within a bucket nothing is told.
+    change a little from time to time: within a bucket nothing is told. **The positions link the
+    reports of a user**, because they are sent with each of them; so does the whole report, as long
+    as the bucket stays the same.
 
     Ding, Kulkarni and Yekhanin, "Collecting telemetry data privately", NIPS 2017.
 
@@ -161,6 +163,7 @@ class DBitFlipPM(Memoized):
     (360, array([ 85,  80,  89,  94,  94,  91, 106,  89,  85,  93,  89,  85]))
     """
 
+    linked = "yes"
     b: int = declared(validate.Integer(2, validate.LARGEST_DOMAIN), None)
     d_bits: int = declared(validate.Integer(1, validate.LARGEST_DOMAIN), None)
 

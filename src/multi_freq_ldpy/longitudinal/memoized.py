@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,9 @@ class Memoized(Protocol):
     eps_perm: float = declared(validate.budget)
 
     # What a subclass declares
+
+    linked: ClassVar[str] = "unknown"
+    """Whether the reports of one user can be told to be of one user: "yes", "for large k", "no"."""
 
     @property
     @abstractmethod

@@ -39,9 +39,10 @@ class SS(OneShot):
     """Subset selection: a report is a set of ω of the k values, likelier if it holds the user's
     own.
 
-    p = ωe^ε/(ωe^ε + k − ω), q = ω(e^ε(ω − 1) + k − ω)/((k − 1)(ωe^ε + k − ω)). No ε-LDP protocol
-    with a linear estimator has less variance; choose it when k bits a report are affordable. The
-    set is sent as packed bits: there is no order that could tell the value.
+    p = ωe^ε/(ωe^ε + k − ω), q = ω(e^ε(ω − 1) + k − ω)/((k − 1)(ωe^ε + k − ω)). Among
+    unbiased ε-LDP protocols it has the least total error on uniform data, for many users. Choose it
+    when k bits a report are affordable. The set is sent as packed bits: there is no order that
+    could tell the value.
 
     Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential
     privacy", IEEE Transactions on Information Theory 2018.

@@ -26,12 +26,16 @@ FEWEST = 10
 class Recommendation:
     """One protocol: its standard error for rare values, the length of a report, and about how many
     words counting one looks at.
+
+    ``linked`` says whether the reports of one user can be told to be of one user: "yes", "for large
+    k" or "no". It is None for protocols of one report.
     """
 
     protocol: Mechanism
     error: float
     report_bytes: int
     work: int
+    linked: str | None = None
 
 
 class Recommendations(tuple[Recommendation, ...]):
@@ -44,18 +48,23 @@ class Recommendations(tuple[Recommendation, ...]):
         return frames.build_table(kind, self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:
-        return {
+        columns: dict[str, list[Any]] = {
             "protocol": [type(each.protocol).__name__ for each in self],
             "error": [each.error for each in self],
             "bytes": [each.report_bytes for each in self],
             "work": [each.work for each in self],
         }
+        return columns | ({"linked": [each.linked for each in self]} if self._over_time() else {})
+
+    def _over_time(self) -> bool:
+        return any(each.linked for each in self)
 
     def __repr__(self) -> str:
-        lines = [f"{'protocol':10} {'error':>8} {'bytes':>9} {'work':>9}"]
+        last = "  linked" if self._over_time() else ""
+        lines = [f"{'protocol':10} {'error':>8} {'bytes':>9} {'work':>9}{last}"]
         lines += [
             f"{type(each.protocol).__name__:10} {each.error:8.3g} {each.report_bytes:9,}"
-            f" {each.work:9,}".rstrip()
+            f" {each.work:9,}  {each.linked or ''}".rstrip()
             for each in self
         ]
         return "\n".join(lines)
@@ -69,14 +78,20 @@ def recommend(
     ``epsilon`` is one budget, or a pair (eps_perm, eps_1) for users who report again and again. The
     error is the standard error of the frequency of a rare value among n users (10 000 if nothing
     else); ``max_bytes`` leaves out longer reports; ``work`` is about how many machine words
-    counting a report looks at. Protocols that cannot realise the budget are left out, and so is
-    dBitFlipPM, which has buckets to choose.
+    counting a report looks at. For a pair of budgets, ``linked`` says whether the reports of one
+    user can be told to be of one user. Protocols that cannot realise the budget are left out, and
+    so is dBitFlipPM, which has buckets to choose.
 
     >>> recommend(100, 1.0, n=50_000, max_bytes=4)
     protocol      error     bytes      work
     OLH         0.00848         3       100
     BLH         0.00958         3       100
     GRR          0.0261         1         1
+    >>> recommend(100, (4.0, 2.0), max_bytes=5)
+    protocol      error     bytes      work  linked
+    LOLH        0.00831         3       100  yes
+    LBLH          0.013         3       100  yes
+    LGRR         0.0161         1         1  no
     """
     size = validate.domain_size("k", k)
     users = USERS if n is None else validate.Integer(1, MOST_USERS)("n", n)
@@ -99,6 +114,7 @@ def recommend(
                     float(protocol.variance(users)) ** 0.5,
                     protocol.report_bytes,
                     protocol.work,
+                    getattr(protocol, "linked", None),
                 )
             )
     if not found:
