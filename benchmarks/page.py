@@ -51,6 +51,7 @@ def markdown(results: Results) -> str:
         ("tutorials", _tutorials),
         ("scale", _scale),
         ("first use", _first_use),
+        ("first report", _first_report),
     )
     parts += [write(results[name]) for name, write in writers if name in results]
     return "\n".join(parts)
@@ -315,6 +316,22 @@ def _first_use(found: Results) -> str:
         + f"\nThat is several kernels each, {len(found['kernels'])} in all, which protocols share."
         " The longest take, without those they call:"
         f" {', '.join(f'{name} {number(took)} s' for name, took in longest[:6])}.\n"
+    )
+
+
+def _first_report(found: Results) -> str:
+    """Return what one report costs in a new process."""
+    numpy = found["numpy"]
+    limit = 1.3 * numpy + 0.05
+    lines = [
+        [name, number(1e3 * took), number(took / numpy), number(1e3 * limit)]
+        for name, took in found.items()
+    ]
+    return (
+        "## First report\n\nA new process that imports, makes a protocol and one report, with an"
+        " empty cache of kernels and without loading numba: milliseconds beyond an empty process,"
+        " and compared with `import numpy`. The limit is 1.3 times that plus 50 ms.\n\n"
+        + table(["one report of", "ms", "times `import numpy`", "limit, ms"], lines)
     )
 
 

@@ -5,6 +5,7 @@ Memory over many users, imports, and what is compiled at first use.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -112,6 +113,71 @@ COMPILED = {
 }
 
 
+REPORT = """
+import sys
+from multi_freq_ldpy import *
+{make}
+assert "numba" not in sys.modules
+"""
+
+FIRST = {
+    **{
+        name: f"{name}(100, 1.0).randomize(3)"
+        for name in ["GRR", "BLH", "OLH", "SS", "SUE", "OUE", "THE", "SHE"]
+    },
+    **{
+        name: f"Client({name}(100, 4.0, 2.0)).report(3)"
+        for name in ["LGRR", "LSUE", "LSOUE", "LOUE", "LOSUE", "LBLH", "LOLH"]
+    },
+    "DBitFlipPM": "Client(DBitFlipPM(100, 2.0, d_bits=4)).report(3)",
+    **{name: f"{name}(OUE, [100] * 3, 1.0).randomize([3] * 3)" for name in ("SPL", "SMP", "RSFD")},
+    "1000 of OUE": "OUE(100, 1.0).randomize([3] * 1000)",
+}
+"""What a device does: imports, a protocol, one report."""
+
+
+def first_report() -> Results:
+    """Time processes that make one report, with an empty cache of kernels, beside ``import numpy``.
+
+    Medians of rounds in turns. What a process takes that does nothing is taken off.
+    """
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("PYTHONDONTWRITEBYTECODE", "MULTI_FREQ_LDPY_COMPILE")
+    }
+    codes = {"nothing": "pass", "numpy": "import numpy"} | {
+        name: REPORT.format(make=make).replace("import *", "import " + _names_in(make))
+        for name, make in FIRST.items()
+    }
+    rounds, progress = [], Progress("first report", 9)
+    with tempfile.TemporaryDirectory() as folder:
+        for i in range(9):
+            progress.at(i, "")
+            rounds.append(
+                [
+                    timed(
+                        partial(
+                            subprocess.run,
+                            [sys.executable, "-c", code],
+                            check=True,
+                            env=environment | {"NUMBA_CACHE_DIR": folder},
+                        )
+                    )
+                    for code in codes.values()
+                ]
+            )
+        assert not os.listdir(folder), "something was compiled"
+    progress.at(9)
+    nothing, *seconds = np.median(rounds, axis=0)
+    return dict(zip(list(codes)[1:], (each - nothing for each in seconds), strict=True))
+
+
+def _names_in(code: str) -> str:
+    """Return the names that a line of code needs from the package."""
+    return ", ".join(dict.fromkeys(re.findall(r"\b[A-Z]\w+", code)))
+
+
 def first_use() -> Results:
     """Time imports, and what each protocol compiles at first use, with an empty cache each.
 
@@ -141,7 +207,8 @@ def first_use() -> Results:
                 ran = subprocess.run(
                     command,
                     check=True,
-                    env=environment | {"NUMBA_CACHE_DIR": folder},
+                    env=environment
+                    | {"NUMBA_CACHE_DIR": folder, "MULTI_FREQ_LDPY_COMPILE": "always"},
                     capture_output=True,
                     text=True,
                 )

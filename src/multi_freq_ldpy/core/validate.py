@@ -4,9 +4,10 @@ type or raises one sentence.
 
 import math
 import operator
+import sys
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,7 +177,7 @@ def integers(
 
 def as_array(name: str, values: object) -> NDArray[Any]:
     """Return ``values`` as an array; ragged lists and missing (masked) entries are refused."""
-    if isinstance(values, np.ma.MaskedArray) and values.size:
+    if is_masked_array(values) and values.size:
         # By entry, of records too
         masked = np.ma.getmaskarray(values).reshape(values.size, -1).view(np.bool_).any(axis=1)
         if masked.any():
@@ -222,6 +223,14 @@ def flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
         raise TypeError(f"{name} must be True or False, not {quote(value)}")
     return bool(value)
+
+
+def is_masked_array(given: object) -> TypeGuard["np.ma.MaskedArray[Any, Any]"]:
+    """Tell whether something is a masked array.
+
+    Whoever has one has imported ``numpy.ma``, which takes long to import.
+    """
+    return "numpy.ma" in sys.modules and isinstance(given, np.ma.MaskedArray)
 
 
 def within(name: str, array: NDArray[Any], low: int, high: int, what: str) -> None:
@@ -296,7 +305,7 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
     In memory an attribute's values are side by side.
     """
     d = len(ks)
-    if isinstance(given, np.ma.MaskedArray):
+    if is_masked_array(given):
         as_array(name, given)
     try:
         array = _as_integers(np.asarray(given))

@@ -218,7 +218,7 @@ def _block(rows: Any, k: int, buffer: Vector) -> NDArray[Any]:
 
 
 def _masked(row: Any) -> bool:
-    return isinstance(row, np.ma.MaskedArray) and bool(np.ma.getmaskarray(row).any())
+    return validate.is_masked_array(row) and bool(np.ma.getmaskarray(row).any())
 
 
 def row_length(reports: Any) -> int:
