@@ -571,7 +571,7 @@ def test_a_large_domain_costs_nothing_until_it_is_counted(mechanism: Any) -> Non
                 count(np.atleast_1d(report))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 2**22
+    assert peak < 2**24
 
 
 def test_a_large_domain_is_counted_where_that_is_asked_for(
