@@ -471,10 +471,11 @@ class Mechanism(ABC):
         """Return the indexes of reports that no honest client sends, in ascending order."""
 
         def find(low: int, high: int) -> list[Counts]:
-            return [
-                start + np.flatnonzero(self._refused(reports[start : min(high, start + BATCH)]))
+            masks = (
+                (start, self._refused(reports[start : min(high, start + BATCH)]))
                 for start in range(low, high, BATCH)
-            ]
+            )
+            return [start + np.flatnonzero(bad) for start, bad in masks if bad.any()]
 
         found = [part for parts in parallel.map_ranges(len(reports), find) for part in parts]
         return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
