@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -215,6 +216,22 @@ def test_a_file_appears_whole(way: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert path.stat().st_mode & 0o777 == 0o666 & ~atomic._get_umask()
 
 
+def test_parquet_files_of_others_are_read(folder: Path) -> None:
+    """Plain pyarrow and polars write no word of a survey, and bytes of any type."""
+    survey = Survey.load(folder / "survey.json")
+    own = survey.randomize(pq.read_table(folder / "people.parquet"), rng=1)
+    expected = survey.tally(own)
+    plain = own.replace_schema_metadata(None)
+    for i, kind in enumerate((pa.binary(survey.solution.report_bytes), pa.binary(), "polars")):
+        path = folder / f"{i}.parquet"
+        if kind == "polars":
+            pl.from_arrow(plain).write_parquet(path)
+        else:
+            pq.write_table(plain.cast(pa.schema([("report", kind)])), path)
+        run("tally", folder / "survey.json", path, "-o", folder / f"{i}.tally")
+        assert survey.unpack((folder / f"{i}.tally").read_bytes()) == expected
+
+
 def test_a_file_given_twice_is_refused(folder: Path) -> None:
     """By the same name, by another, and as a copy, which counts the same users again."""
     survey, reports = folder / "survey.json", folder / "reports.csv"
@@ -251,6 +268,7 @@ def test_messages_that_are_no_reports_can_be_left_out(folder: Path, suffix: str)
         reports.write_text(reports.read_text() + "".join(f'"{each}"\n' for each in texts))
     else:
         table = pq.read_table(reports)
+        table = table.cast(pa.schema([("report", pa.binary())], table.schema.metadata))
         more = pa.table({"report": [*wrong, None]}, table.schema)
         pq.write_table(pa.concat_tables([table, more]), reports)
     said = run("tally", folder / "survey.json", reports, "-o", folder / "all.tally", code=2)
@@ -716,6 +734,7 @@ def test_without_typer() -> None:
 
 def test_rows_are_read_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "ROWS", 7)
+    monkeypatch.setattr(files, "BATCH", 1)
     rows = [(f"a{i}", "" if i % 5 == 0 else f'"{i}, {i}"', "ü") for i in range(30)]
     (tmp_path / "t.csv").write_text(
         "﻿x,y,z\r\n" + "".join(",".join(row) + "\r\n\r\n" for row in rows)

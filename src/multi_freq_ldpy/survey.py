@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import registry, wire
 from .adaptive import best
-from .core import validate
+from .core import parallel, validate
 from .core.privacy import Privacy
 from .core.randomness import Rng
 from .core.tally import Tally, digest_of
@@ -30,10 +31,12 @@ from .solutions.factories import Factory
 from .solutions.smp import SMP
 from .tables import frames
 from .tables.labels import (
+    Factored,
     as_python,
     check_attributes,
     check_label,
     encode_column,
+    factor_list,
     identity_of,
     is_missing,
     label_cells,
@@ -313,19 +316,20 @@ class Survey:
 
     def encode(self, table: object) -> NDArray[np.int64]:
         """Return the rows of a table as numbers of categories, shape (n, d)."""
-        return self._encode_columns(frames.columns_of("table", table, self.attributes))
+        return np.ascontiguousarray(self._encode_table(table))
+
+    def _encode_table(self, table: object) -> NDArray[np.int64]:
+        """Return the same with the values of an attribute side by side."""
+        return self._encode_columns(frames.factor_columns("table", table, self.attributes))
 
     def _encode_columns(
-        self, columns: Mapping[str, list[Any]], one: bool = False
+        self, columns: Mapping[str, Factored], one: bool = False
     ) -> NDArray[np.int64]:
-        return np.column_stack(
-            [
-                encode_column(
-                    name, columns[name], self.attributes[name], self.other, self.missing, one
-                )
-                for name in self.attributes
-            ]
-        )
+        jobs = [
+            partial(encode_column, name, columns[name], labels, self.other, self.missing, one)
+            for name, labels in self.attributes.items()
+        ]
+        return np.array(parallel.map_jobs(jobs)).T
 
     def typed(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """Return columns of text, as in a CSV file, with the declared labels in place of how they
@@ -350,7 +354,7 @@ class Survey:
                 "a survey with two budgets asks again and again: use survey.panel(n) or"
                 " survey.client(path), not randomize"
             )
-        return self._table(table, self.solution.randomize(self.encode(table), rng))
+        return self._table(table, self.solution.randomize(self._encode_table(table), rng))
 
     def tally(self, reports: object, *, invalid: str = "raise") -> Tally:
         """Count reports.
@@ -441,12 +445,7 @@ class Survey:
 
     def _table(self, table: Any, reports: NDArray[Any]) -> Any:
         """Return reports about the rows of a table as one of its kind."""
-        data, size = wire.encode(self.solution, reports), self.solution.report_bytes
-        built = frames.build_table(
-            frames.kind_of(table),
-            {REPORT: [data[i : i + size] for i in range(0, len(data), size)]},
-            table,
-        )
+        built = frames.build_reports(frames.kind_of(table), REPORT, reports, table)
         return frames.add_note(built, SURVEY, self.digest)
 
     def _batches(self, reports: Any) -> tuple[bool, Iterable[Any]]:
@@ -473,18 +472,17 @@ class Survey:
             return self.solution._check_batch(batch, invalid, name)
         if frames.read_note(batch, SURVEY) not in (None, self.digest):
             raise ValueError(f"{name} are of another survey: {DIFFERENT}")
-        entries, size = frames.columns_of(name, batch, [REPORT])[REPORT], self.solution.report_bytes
-        kept = [each for each in entries if isinstance(each, bytes) and len(each) == size]
-        wrong = len(entries) - len(kept)
-        if wrong and invalid == "raise":
-            i = next(i for i, each in enumerate(entries) if i == len(kept) or each is not kept[i])
+        size = self.solution.report_bytes
+        kept, wrong, entries = frames.messages_of(name, batch, REPORT, size)
+        if wrong.size and invalid == "raise":
+            i = int(wrong[0])
             raise ValueError(
                 f"{name}, row {i}: a report of this survey has {size} bytes, not"
-                f" {validate.quote(entries[i])}"
+                f" {validate.quote(as_python(entries[i]))}"
             )
-        messages = np.frombuffer(b"".join(kept), self.solution.report_dtype, count=len(kept))
+        messages = np.frombuffer(kept, self.solution.report_dtype, count=len(kept))
         reports, refused = self.solution._check_batch(messages, invalid, name)
-        return reports, wrong + refused
+        return reports, wrong.size + refused
 
     def __eq__(self, other: object) -> bool:
         # Where True is not 1
@@ -511,11 +509,11 @@ class SurveyPanel:
 
         ``users`` says whose rows they are where not all report.
         """
-        return self.survey._table(table, self.panel.report(self.survey.encode(table), users))
+        return self.survey._table(table, self.panel.report(self.survey._encode_table(table), users))
 
     def tally(self, table: object, users: ArrayLike | None = None) -> Tally:
         """Return the tally of what ``report`` would return."""
-        counted = self.panel.tally(self.survey.encode(table), users)
+        counted = self.panel.tally(self.survey._encode_table(table), users)
         return counted._counted_by(self.survey.digest)
 
     def run(self, rounds: Iterable[object]) -> Rounds:
@@ -547,7 +545,7 @@ class SurveyClient:
                 f" {', '.join(map(repr, answers))}"
             )
         record = self.survey._encode_columns(
-            {name: [as_python(answers[name])] for name in self.survey.attributes}, one=True
+            {name: factor_list([answers[name]]) for name in self.survey.attributes}, one=True
         )[0]
         return wire.encode(self.survey.solution, self.client.report(record))
 

@@ -203,7 +203,8 @@ def _count_values(data: Path, columns: list[str]) -> list[Any]:
         raise ValueError(f"--column must name different columns, not {', '.join(columns)}")
     counters = [Counter[Any]() for _ in columns]
     for table in files.read_tables(data, columns):
-        rows = [row for row in zip(*table.values(), strict=True) if not any(map(is_missing, row))]
+        lists = table if isinstance(table, dict) else table.to_pydict()
+        rows = [row for row in zip(*lists.values(), strict=True) if not any(map(is_missing, row))]
         for counter, entries in zip(counters, zip(*rows, strict=True), strict=False):
             try:
                 counter.update(entries)

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from .. import datasets, registry, wire
 from ..adaptive import best
@@ -116,16 +117,16 @@ def randomize(
     )
 
 
-def _randomize_file(survey: Survey, data: Path, stream: Any) -> Iterator[list[bytes]]:
+def _randomize_file(survey: Survey, data: Path, stream: Any) -> Iterator[NDArray[Any]]:
     done = 0
     for table in files.read_tables(data, list(survey.attributes)):
         typed = table if files.is_parquet(data) else survey.typed(table)
         try:
-            reports = survey.randomize(typed, stream)
+            records = survey._encode_table(typed)
         except ValueError as error:
             raise BadFile(f"{data}: {_shift_row(str(error), done)}") from None
-        done += len(next(iter(table.values())))
-        yield reports["report"]
+        done += len(records)
+        yield survey.solution.randomize(records, stream)
 
 
 def _shift_row(message: str, done: int) -> str:

@@ -7,14 +7,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from numpy.typing import NDArray
+
 from ..core import validate
 from ..files.atomic import open_atomic, require_writable
 from ..files.progress import Progress
 from ..survey import DIFFERENT, REPORT, SURVEY, Survey
+from ..tables.arrow import column_of
 from ..tables.frames import not_installed
 
 ROWS = 2**15
-"""Rows read at a time."""
+"""Rows of a CSV file read at a time."""
+
+BATCH = 2**26
+"""Bytes of a Parquet file read at a time, in at most 2²⁰ rows."""
 
 csv.field_size_limit(2**20)
 
@@ -23,10 +29,11 @@ class BadFile(ValueError):
     """A file that cannot be used; one sentence says why."""
 
 
-def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[dict[str, list[Any]]]:
-    """Yield the rows of a CSV or Parquet file, some at a time, as dicts of lists.
+def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """Yield the rows of a CSV or Parquet file, some at a time.
 
-    Fields of a CSV are text, and None where empty.
+    Those of a Parquet file are Arrow batches. Those of a CSV file are dicts of lists, whose fields
+    are text, and None where empty.
     """
     require_readable(path)
     with Progress(f"reading {path.name}", path.stat().st_size) as progress:
@@ -128,9 +135,7 @@ class _Text:
         return text
 
 
-def _read_parquet(
-    path: Path, columns: Sequence[str] | None, progress: Progress
-) -> Iterator[dict[str, list[Any]]]:
+def _read_parquet(path: Path, columns: Sequence[str] | None, progress: Progress) -> Iterator[Any]:
     arrow = _import_parquet()
     import pyarrow as pa
 
@@ -138,11 +143,11 @@ def _read_parquet(
         # Else it holds a row group, which may be all of it
         file = arrow.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
         chosen = _choose_columns(path, file.schema_arrow.names, columns)
-        for batch in file.iter_batches(ROWS, columns=chosen):
-            yield batch.to_pydict()
-            progress.step(
-                "", round(progress.total * batch.num_rows / max(1, file.metadata.num_rows))
-            )
+        rows = max(1, file.metadata.num_rows)
+        width = max(1, progress.total // rows)  # compressed, so a batch may be some times as large
+        for batch in file.iter_batches(max(ROWS, min(2**20, BATCH // width)), columns=chosen):
+            yield batch
+            progress.step("", round(progress.total * batch.num_rows / rows))
     except (pa.ArrowException, OSError, ArithmeticError) as error:
         raise BadFile(
             f"{path} cannot be read as a Parquet file: {str(error).splitlines()[0]}"
@@ -167,33 +172,34 @@ def _import_parquet() -> Any:
     return pyarrow.parquet
 
 
-def write_reports(path: Path, batches: Iterable[list[bytes]], survey: Survey, force: bool) -> int:
+def write_reports(path: Path, batches: Iterable[NDArray[Any]], survey: Survey, force: bool) -> int:
     """Write reports to a Parquet file (bytes, and which survey they are of) or a CSV file
     (hexadecimal), and return how many.
     """
     if not is_parquet(path) and path.suffix.lower() != ".csv":
         raise BadFile(f"{path} must end in .parquet or .csv")
-    many = 0
+    many, size = 0, survey.solution.report_bytes
     with open_atomic(path, force) as file:
         if not is_parquet(path):
             file.write(f"{REPORT}\n".encode())
             for batch in batches:
-                file.write("".join(f"{report.hex()}\n" for report in batch).encode())
+                text = batch.tobytes().hex("\n", size)
+                file.write(f"{text}\n".encode() if text else b"")
                 many += len(batch)
         else:
             import pyarrow as pa
 
-            schema = pa.schema([(REPORT, pa.binary())], {SURVEY: survey.digest})
+            schema = pa.schema([(REPORT, pa.binary(size))], {SURVEY: survey.digest})
             with _import_parquet().ParquetWriter(file, schema) as writer:
                 for batch in batches:
-                    writer.write_table(pa.table({REPORT: batch}, schema))
+                    writer.write_table(pa.table({REPORT: column_of(batch)}, schema))
                     many += len(batch)
         if not many:
             raise BadFile("there are no rows to randomize")
     return many
 
 
-def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[dict[str, list[Any]]]:
+def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[Any]:
     """Yield tables of reports as ``write_reports`` wrote them.
 
     Those of another survey are refused where the file says so. A field that is not hexadecimal is

@@ -5,7 +5,7 @@ Results never depend on how users are divided.
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
@@ -82,6 +82,14 @@ def map_ranges(n: int, job: Callable[[int, int], R]) -> list[R]:
     found: list[R] = []
     run_ranges(n, lambda low, high: found.append(job(low, high)))
     return found
+
+
+def map_jobs(jobs: Sequence[Callable[[], R]]) -> list[R]:
+    """Return what jobs return, in their order; they run side by side where there are threads."""
+    parts = min(count_threads(), len(jobs))
+    if parts < 2 or getattr(_within, "job", False):
+        return [job() for job in jobs]
+    return list(_get_pool(parts).map(lambda job: job(), jobs))
 
 
 def _run_marked(job: Callable[[int, int], object], low: int, high: int) -> None:

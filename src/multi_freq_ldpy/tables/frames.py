@@ -4,11 +4,16 @@ Pandas, polars, Arrow, and dicts of lists, which need none of them.
 """
 
 import sys
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
-from ..core import validate
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import parallel, validate
+from .labels import Factored, as_python, factor_list, is_bit
 
 KINDS = ("pandas", "polars", "pyarrow")
 DICT = "dict"
@@ -68,15 +73,21 @@ def names_of(name: str, table: Any) -> list[str]:
     )
 
 
-def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[Any]]:
-    """Return columns as lists, all of one length; other columns are ignored."""
-    names, has, kind = list(wanted), names_of(name, table), kind_of(table, name)
+def require_columns(name: str, table: Any, wanted: Iterable[str]) -> list[str]:
+    """Return the names of columns, all of which the table has once."""
+    names, has = list(wanted), names_of(name, table)
     for column in names:
         if has.count(column) != 1:
             raise ValueError(
                 f"{name} has {'no' if column not in has else 'more than one'} column {column!r},"
                 f" only {validate.quote(has)}"
             )
+    return names
+
+
+def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[Any]]:
+    """Return columns as lists, all of one length; other columns are ignored."""
+    names, kind = require_columns(name, table, wanted), kind_of(table, name)
     chosen: Any = table
     if kind != DICT:
         if type(table).__name__ == "RecordBatch":
@@ -95,6 +106,94 @@ def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[A
     if len(set(lengths.values())) > 1:
         raise ValueError(f"{name} must have columns of one length, not {lengths}")
     return columns
+
+
+def factor_columns(
+    name: str, table: Any, wanted: Mapping[str, Sequence[Any]]
+) -> dict[str, Factored]:
+    """Return columns as their distinct values, and which of them each row has.
+
+    By the table's own engine, side by side. ``wanted`` maps columns to the values that are looked
+    for first; other columns are ignored.
+    """
+    kind = kind_of(table, name)
+    if kind == DICT:
+        lists = columns_of(name, table, wanted)
+        return {column: factor_list(values) for column, values in lists.items()}
+    names = require_columns(name, table, wanted)
+    factor = {"pandas": _factor_pandas, "polars": _factor_polars, "pyarrow": _factor_arrow}[kind]
+    jobs = [partial(factor, table[column], wanted[column]) for column in names]
+    return dict(zip(names, parallel.map_jobs(jobs), strict=True))
+
+
+def _factor_arrow(column: Any, known: Sequence[Any]) -> Factored:
+    from .arrow import factor_column
+
+    return factor_column(column, known)
+
+
+def _factor_pandas(column: Any, known: Sequence[Any]) -> Factored:
+    pandas = sys.modules["pandas"]
+    if isinstance(column.dtype, pandas.CategoricalDtype):
+        return Factored(column.cat.codes.to_numpy(), [*column.cat.categories.tolist(), None])
+    try:
+        codes, distinct = pandas.factorize(column)
+    except TypeError:  # lists, say
+        return factor_list(column.tolist())
+    values = distinct.tolist()
+    if column.dtype == object and any(map(is_bit, values)):  # True might be taken for 1
+        return factor_list(column.tolist())
+    return Factored(codes, [*map(as_python, values), None])
+
+
+def _factor_polars(column: Any, known: Sequence[Any]) -> Factored:
+    if find_spec("pyarrow"):
+        return _factor_arrow(column.to_arrow(), known)
+    return factor_list(column.to_list())
+
+
+def messages_of(
+    name: str, table: Any, column: str, size: int
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], Any]:
+    """Return the entries of a column that are ``size`` bytes, the rows of the others, and the
+    column.
+    """
+    kind, (column,) = kind_of(table, name), require_columns(name, table, [column])
+    values: Any = columns_of(name, table, [column])[column] if kind == DICT else table[column]
+    if kind == "polars" and find_spec("pyarrow"):
+        values = values.to_arrow()
+    elif kind == "pandas" and type(values.dtype).__name__ == "ArrowDtype":
+        values = sys.modules["pyarrow"].chunked_array(values.array.__arrow_array__())
+    if kind == "pyarrow" or type(values).__module__.startswith("pyarrow"):
+        from .arrow import messages_of as messages_of_arrow
+
+        return *messages_of_arrow(values, size), values
+    entries = list(values)
+    valid = [type(each) is bytes and len(each) == size for each in entries]
+    wrong = np.flatnonzero(~np.array(valid, np.bool_))
+    kept = entries if not wrong.size else [each for each in entries if _is_message(each, size)]
+    return np.frombuffer(b"".join(kept), np.uint8).reshape(len(kept), size), wrong, entries
+
+
+def _is_message(value: Any, size: int) -> bool:
+    return isinstance(value, bytes) and len(value) == size
+
+
+def build_reports(kind: str, column: str, reports: NDArray[Any], like: Any) -> Any:
+    """Return reports as a table of a kind with one column of bytes."""
+    if kind in ("pyarrow", "polars") and find_spec("pyarrow"):
+        import pyarrow as pa
+
+        from .arrow import column_of
+
+        table = pa.table({column: column_of(reports)})
+        return table if kind == "pyarrow" else sys.modules["polars"].from_arrow(table)
+    size = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
+    messages = reports.view(np.uint8).reshape(-1).view(f"V{size}").astype(object)  # bytes
+    if kind == "pandas":
+        pandas = sys.modules["pandas"]
+        return pandas.DataFrame({column: pandas.Series(messages, like.index, object)})
+    return build_table(kind, {column: messages.tolist()}, like)
 
 
 def build_table(kind: str | None, columns: Mapping[str, Any], like: Any = None) -> Any:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Set
 from math import isfinite
-from typing import Any
+from numbers import Number
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +27,45 @@ def as_python(value: Any) -> Any:
     )
 
 
+class Factored(NamedTuple):
+    """A column as its distinct values, and which of them each row has.
+
+    A code of −1 is the last of them.
+    """
+
+    codes: NDArray[Any]
+    distinct: list[Any]
+
+
+def factor_list(values: list[Any]) -> Factored:
+    """Return the distinct values of a list, and which of them each entry is.
+
+    To a dict, True is 1: where one of them occurs, values are told apart by type too. Lists and
+    the like cannot be looked up, and are distinct each.
+    """
+    try:
+        distinct = list(dict.fromkeys(values))
+        if any(map(is_bit, distinct)):
+            keys = [identity_of(as_python(each)) for each in values]
+            places = {key: i for i, key in enumerate(dict.fromkeys(keys))}
+            distinct = [label for _, label in places]
+            codes = np.fromiter(map(places.__getitem__, keys), np.int64, len(values))
+        else:
+            places = {each: i for i, each in enumerate(distinct)}
+            codes = np.fromiter(map(places.__getitem__, values), np.int64, len(values))
+    except TypeError:
+        return Factored(np.arange(len(values)), values)
+    return Factored(codes, [as_python(each) for each in distinct])
+
+
+def is_bit(value: Any) -> bool:
+    """Tell whether a value equals 0 or 1, as truth values do."""
+    return isinstance(value, Number | np.generic) and bool(value == 0 or value == 1)
+
+
 def encode_column(
     name: str,
-    values: list[Any],
+    column: Factored,
     labels: tuple[Any, ...],
     other: Any,
     missing: Any,
@@ -40,38 +77,35 @@ def encode_column(
 
     ``one`` says that the column is the answer of one user, which has no rows.
     """
-    kinds = set(map(type, values))
-    if any(issubclass(kind, np.generic) for kind in kinds):
-        values = [as_python(each) for each in values]
-    codes = {identity_of(label): i for i, label in enumerate(labels)}
-    quick = {label: i for (truth, label), i in codes.items() if not truth}
-    truths = bool in set(map(type, values))
+    known = {identity_of(label): i for i, label in enumerate(labels)}
+    instead = {True: known.get(identity_of(missing), -1), False: known.get(identity_of(other), -1)}
 
-    def code(value: Any) -> int:
+    def number_of(value: Any) -> int:
         try:
-            return codes.get(identity_of(value), -1) if truths else quick.get(value, -1)
+            found = known.get(identity_of(value), -1)
         except TypeError:  # a list, say
-            return -1
+            found = -1
+        return found if found >= 0 else instead[is_missing(value)]
 
-    found = np.fromiter(map(code, values), np.int64, len(values))
-    instead = {True: codes.get(identity_of(missing), -1), False: codes.get(identity_of(other), -1)}
-    for i in np.flatnonzero(found < 0).tolist():
-        absent = is_missing(values[i])
-        if instead[absent] < 0:
-            what = (
-                "is missing"
-                if absent
-                else f"has the label {validate.quote(values[i])}, which is not declared"
-            )
-            known = ", ".join(map(repr, labels[:20])) + (
-                f" and {len(labels) - 20:,} more" if len(labels) > 20 else ""
-            )
-            where = f"answer {name!r}" if one else f"column {name!r}, row {i}"
-            raise ValueError(
-                f"{where} {what}: the categories are {known}; {'missing' if absent else 'other'}="
-                " names one for it"
-            )
-        found[i] = instead[absent]
+    numbers = np.fromiter(map(number_of, column.distinct), np.int64, len(column.distinct))
+    found: NDArray[np.int64] = numbers.take(column.codes, mode="wrap")
+    if numbers.size and numbers.min() < 0 and (found < 0).any():
+        i = int(np.argmax(found < 0))
+        value = column.distinct[column.codes[i]]
+        absent = is_missing(value)
+        what = (
+            "is missing"
+            if absent
+            else f"has the label {validate.quote(value)}, which is not declared"
+        )
+        some = ", ".join(map(repr, labels[:20])) + (
+            f" and {len(labels) - 20:,} more" if len(labels) > 20 else ""
+        )
+        where = f"answer {name!r}" if one else f"column {name!r}, row {i}"
+        raise ValueError(
+            f"{where} {what}: the categories are {some}; {'missing' if absent else 'other'}="
+            " names one for it"
+        )
     return found
 
 
