@@ -325,11 +325,14 @@ class Survey:
     def _encode_columns(
         self, columns: Mapping[str, Factored], one: bool = False
     ) -> NDArray[np.int64]:
+        rows = len(next(iter(columns.values())).codes)
+        encoded = np.empty((len(columns), rows), np.int64)
         jobs = [
-            partial(encode_column, name, columns[name], labels, self.other, self.missing, one)
-            for name, labels in self.attributes.items()
+            partial(encode_column, name, columns[name], labels, self.other, self.missing, out, one)
+            for (name, labels), out in zip(self.attributes.items(), encoded, strict=True)
         ]
-        return np.array(parallel.map_jobs(jobs)).T
+        parallel.map_jobs(jobs)
+        return encoded.T
 
     def typed(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
         """Return columns of text, as in a CSV file, with the declared labels in place of how they

@@ -147,6 +147,11 @@ def _factor_pandas(column: Any, known: Sequence[Any]) -> Factored:
 
 
 def _factor_polars(column: Any, known: Sequence[Any]) -> Factored:
+    polars = sys.modules["polars"]
+    if column.dtype == polars.String and known and all(type(each) is str for each in known):
+        found = column.cast(polars.Enum(list(known)), strict=False)
+        if not found.null_count():
+            return Factored(found.to_physical().to_numpy(), [*known, None])
     if find_spec("pyarrow"):
         return _factor_arrow(column.to_arrow(), known)
     return factor_list(column.to_list())

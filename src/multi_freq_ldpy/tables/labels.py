@@ -69,9 +69,10 @@ def encode_column(
     labels: tuple[Any, ...],
     other: Any,
     missing: Any,
+    out: NDArray[np.int64],
     one: bool = False,
-) -> NDArray[np.int64]:
-    """Return the numbers of the labels in a column.
+) -> None:
+    """Write the numbers of the labels in a column.
 
     One that is not declared, or missing, has the category named for it, or is refused.
 
@@ -88,9 +89,11 @@ def encode_column(
         return found if found >= 0 else instead[is_missing(value)]
 
     numbers = np.fromiter(map(number_of, column.distinct), np.int64, len(column.distinct))
-    found: NDArray[np.int64] = numbers.take(column.codes, mode="wrap")
-    if numbers.size and numbers.min() < 0 and (found < 0).any():
-        i = int(np.argmax(found < 0))
+    if not out.size:
+        return
+    numbers.take(column.codes, mode="wrap", out=out)
+    if numbers.min() < 0 and out.min() < 0:
+        i = int(np.argmax(out < 0))
         value = column.distinct[column.codes[i]]
         absent = is_missing(value)
         what = (
@@ -106,7 +109,6 @@ def encode_column(
             f"{where} {what}: the categories are {some}; {'missing' if absent else 'other'}="
             " names one for it"
         )
-    return found
 
 
 def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
