@@ -15,7 +15,9 @@ from multi_freq_ldpy import (
     RSFD,
     SMP,
     SPL,
+    SS,
     DBitFlipPM,
+    Stream,
     compare,
     datasets,
     epsilon_for,
@@ -66,9 +68,8 @@ def test_errors_are_those_of_theory() -> None:
 @pytest.mark.parametrize("metric", ["mse", "mae", "max"])
 def test_metrics_and_estimators(metric: str, estimator: str) -> None:
     """The errors are those of estimates drawn from the same stream."""
-    from multi_freq_ldpy import Stream
-
-    found, stream = compare([OUE], VALUES, [1.0], 5, estimator, metric, rng=4), Stream(4)
+    found = compare([OUE], VALUES, [1.0], 5, estimator, metric, rng=4)
+    stream = Stream(4).part(b"compare 0, OUE, 1.0")
     true = np.bincount(VALUES) / len(VALUES)
     for error in found[0].errors:
         estimate = OUE(20, 1.0).estimate(OUE(20, 1.0).simulate(np.bincount(VALUES), stream))
@@ -161,6 +162,21 @@ def test_comparisons_of_tables() -> None:
 def test_wrong_comparisons(arguments: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         compare(*arguments, **options)
+
+
+def test_cells_do_not_depend_on_each_other() -> None:
+    """Another protocol or budget beside it, or another order, leaves a cell as it was."""
+    alone = compare([OUE], VALUES, [1.0], repeats=3, rng=4)[0]
+    for protocols, budgets in (([GRR, OUE], [1.0]), ([OUE, SS], [0.5, 1.0]), ([OUE, GRR], [1.0])):
+        cells = compare(protocols, VALUES, budgets, repeats=3, rng=4)
+        (same,) = [each for each in cells if (each.protocol, each.budget) == ("OUE", 1.0)]
+        assert np.array_equal(same.errors, alone.errors)
+    stream = Stream(4)
+    first, second = (compare([OUE], VALUES, [1.0], repeats=3, rng=stream)[0] for _ in range(2))
+    assert np.array_equal(first.errors, alone.errors)
+    assert not np.array_equal(second.errors, alone.errors), "a stream moves on"
+    fresh = [compare([OUE], VALUES, [1.0], repeats=3)[0].errors for _ in range(2)]
+    assert not np.array_equal(*fresh)
 
 
 def test_recommendations() -> None:

@@ -227,6 +227,7 @@ def compare_histograms(
     validate.choice("estimator", estimator, ("raw", *postprocess.METHODS))
     validate.choice("metric", metric, tuple(METRICS))
     stream, cells, n = as_stream(rng), [], int(held[0].sum())
+    first = stream.take(1)
     truth = [each / n for each in held]
     mechanisms = _build_mechanisms(
         factories, list(pairs), sizes[0] if single else list(sizes), single, estimator
@@ -235,8 +236,10 @@ def compare_histograms(
         for name, budget, mechanism in mechanisms:
             true = [_true_cells(*each) for each in zip(mechanism.leaves, truth, strict=True)]
             errors = np.empty(times)
+            # A stream of its own: the cells of a comparison do not depend on each other
+            own_stream = stream.part(f"compare {first}, {name}, {budget!r}".encode())
             for i in range(times):
-                counts, answers = mechanism._simulate_part(held, n, stream)
+                counts, answers = mechanism._simulate_part(held, n, own_stream)
                 tally = Tally(mechanism, counts, answers, n)
                 estimate = mechanism.estimate(tally)
                 found = estimate.postprocess(estimator)
