@@ -20,6 +20,9 @@ EVERY: list[Any] = [
         for k in (2, 9, 100)
     ),
     *(OUE(3, 40.0), GRR(2**20, 1.0), SS(5000, 1.0), OLH(2**16, 2.0)),
+    # As many values as a type has, or one more or less
+    *(GRR(k, 3.0) for k in (255, 256, 257, 2**16 - 1, 2**16, 2**16 + 1)),
+    *(SMP(GRR, [2] * d, 1.0) for d in (255, 256, 257)),
     DBitFlipPM(40, 2.0, b=20, d_bits=3),
     *(SPL([GRR, OLH], [3, 30], 2.0), SMP([OUE, SS, GRR], [3, 20, 7], 1.0)),
     *(RSFD(GRR, [3, 2], 1.0), RSFD(OUE, [3, 20], 1.0, fake="zero"), RSFD(OLH, [9, 9], 1.0)),

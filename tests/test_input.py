@@ -35,6 +35,7 @@ from multi_freq_ldpy import (
 )
 from multi_freq_ldpy import mechanism as mechanism_module
 from multi_freq_ldpy.core import validate
+from multi_freq_ldpy.mechanism import BATCH
 from multi_freq_ldpy.protocol import OneShot, Protocol, declared
 
 from .cases import ONE_SHOT
@@ -531,6 +532,27 @@ def test_messages_that_are_no_reports_can_be_left_out() -> None:
             GRR(3, 1.0).tally(wrong_shape, invalid="skip")
     with pytest.raises(ValueError, match="invalid must be one of 'raise', 'skip', not 'no'"):
         GRR(3, 1.0).tally([0], invalid="no")
+
+
+def test_one_message_is_one_message() -> None:
+    """Whatever stands before or behind it, and wherever a list of numbers comes among them."""
+    protocol, rows = GRR(3, 1.0), OUE(3, 1.0)
+    ones = np.ones(1000, int)
+    cases: list[tuple[Any, Any, int, int]] = [
+        (protocol, [np.array([0, 1]), None, ones], 1002, 1),
+        (protocol, [np.array([0, 1]), 2, ones], 1003, 0),
+        (protocol, [[2] * 1000, 0, 1], 2, 1),
+        (protocol, iter([0] * BATCH + [[2] * 1000] + [1]), BATCH + 1, 1),
+        (protocol, iter([None, 0, 1]), 2, 1),
+        (protocol, [[0, 1], [2]], 3, 0),
+        (protocol, iter([[0, 1], [2]]), 3, 0),
+        (rows, [[[1]] * 500, [1], [2]], 2, 1),
+        (rows, iter([None, *rows.randomize([0, 1, 2], 1)]), 3, 1),
+        (rows, [*rows.randomize([0] * 3000, 1), None, b"", [1, 2]], 3000, 3),
+    ]
+    for mechanism, messages, users, invalid in cases:
+        found = mechanism.tally(messages, invalid="skip")
+        assert (found.users, found.invalid) == (users, invalid)
 
 
 def test_errors_name_the_batch_and_the_index() -> None:

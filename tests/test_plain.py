@@ -122,15 +122,25 @@ LARGE = (
 
 
 @pytest.mark.process
-def test_large_batches_work_without_numba() -> None:
-    missing = "import sys; sys.modules['numba'] = None\n"
-    found = run_python(missing + LARGE, "-W", "error")
+@pytest.mark.parametrize(
+    ("before", "environment"),
+    [
+        ("import sys; sys.modules['numba'] = None", {}),
+        ("import sys, types; sys.modules['numba'] = types.ModuleType('numba')", {}),
+        ("", {"NUMBA_DISABLE_JIT": "1"}),
+        ("", {"MULTI_FREQ_LDPY_COMPILE": ""}),
+    ],
+    ids=["missing", "a stub", "disabled", "an empty variable"],
+)
+def test_large_batches_work_without_numba(before: str, environment: dict[str, str]) -> None:
+    found = run_python(f"{before}\n{LARGE}", "-W", "error", **environment)
     assert int(found.stdout) == 150_000 * SS(100, 1.0).omega
 
 
 @pytest.mark.process
-def test_a_broken_numba_is_said_once(tmp_path: Path) -> None:
-    (tmp_path / "numba.py").write_text("raise ImportError('it needs an older NumPy')")
+@pytest.mark.parametrize("error", ["ImportError", "OSError", "AttributeError"])
+def test_a_broken_numba_is_said_once(error: str, tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text(f"raise {error}('it needs an older NumPy')")
     found = run_python(LARGE, PYTHONPATH=str(tmp_path))
     assert int(found.stdout) == 150_000 * SS(100, 1.0).omega
     assert found.stderr.count("it needs an older NumPy") == 1

@@ -27,6 +27,7 @@ from multi_freq_ldpy import (
     Survey,
     best,
     datasets,
+    over_rounds,
 )
 
 PEOPLE: dict[str, list[Any]] = {
@@ -294,6 +295,7 @@ def test_a_tally_knows_its_survey() -> None:
     assert survey.unpack(survey.pack(tally)).survey == tally[1].survey == survey.digest
     assert pickle.loads(pickle.dumps(tally)).survey == survey.digest
     for mixed in (
+        lambda: over_rounds([tally, theirs]),
         lambda: survey.estimate(theirs),
         lambda: survey.pack(theirs),
         lambda: survey.unpack(other.pack(theirs)),
@@ -307,14 +309,34 @@ def test_a_tally_knows_its_survey() -> None:
     assert survey.estimate(unknown + tally).names == ["a", "b"]
 
 
-@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "parquet", "batch"])
+def test_other_notes_are_no_surveys() -> None:
+    survey = Survey(ATTRIBUTES, epsilon=1.0)
+    reports = survey.randomize(pd.DataFrame(PEOPLE))
+    for note in ("my study", 5, np.arange(3), None, "z" * 32):
+        reports.attrs["survey"] = note
+        assert survey.tally(reports).users == 2000
+
+
+def test_surveys_pickle() -> None:
+    survey = Survey(ATTRIBUTES, epsilon=1.0)
+    assert pickle.loads(pickle.dumps(survey)) == survey
+    weekly = Survey(ATTRIBUTES, eps_perm=2.0, eps_1=1.0)
+    with pytest.raises(TypeError, match="spawn"):
+        pickle.dumps(weekly.panel(9, rng=1))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "pyarrow", "parquet", "pandas in parquet", "batch"])
 def test_a_table_of_reports_knows_its_survey(kind: str, tmp_path: Path) -> None:
     survey, other = (
         Survey({"a": categories}, epsilon=2.0, protocol=GRR)
         for categories in (list("xyz"), list("zyx"))
     )
     table: Any = pd.DataFrame({"a": list("xyzzy")})
-    reports = survey.randomize(table if kind == "pandas" else pa.Table.from_pandas(table), rng=1)
+    of_pandas = kind.startswith("pandas")
+    reports = survey.randomize(table if of_pandas else pa.Table.from_pandas(table), rng=1)
+    if kind == "pandas in parquet":
+        reports.to_parquet(tmp_path / "reports.parquet")
+        reports = pq.read_table(tmp_path / "reports.parquet")
     if kind == "parquet":
         pq.write_table(reports, tmp_path / "reports.parquet")
         reports = pq.read_table(tmp_path / "reports.parquet")
@@ -334,11 +356,20 @@ def test_messages_that_are_no_reports_can_be_left_out() -> None:
     wrong = [None, "text", b"", b"\0" * (size + 1), b"\xff" * size]
     mixed = [*wrong[:3], *reports, *wrong[3:]]
     expected = survey.tally(reports)
-    for given in (mixed, {"report": mixed}, [{"report": mixed[:7]}, {"report": mixed[7:]}]):
+    for given in (
+        mixed,
+        {"report": mixed},
+        [{"report": mixed[:7]}, {"report": mixed[7:]}],
+        [mixed[:7], mixed[7:]],
+        [{"report": mixed[:7]}, *mixed[7:]],
+        np.array([*mixed, None], object)[:-1],
+        [mixed[0], *map(bytearray, reports[:9]), *mixed[1:3], *reports[9:], *mixed[-2:]],
+    ):
         found = survey.tally(given, invalid="skip")
         assert found == expected and found.invalid == 5
         with pytest.raises(ValueError, match="row 0|row 2"):
             survey.tally(given)
+    assert survey.tally(iter(mixed), invalid="skip") == expected
     assert (found + found).invalid == 10
     with pytest.raises(ValueError, match=r"reports\[1\], row 1"):
         survey.tally([{"report": reports[:2]}, {"report": [reports[0], b""]}])

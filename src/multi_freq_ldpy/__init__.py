@@ -126,12 +126,15 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     from importlib import import_module
+    from importlib.util import find_spec
 
     for home, names in _HOMES.items():
         if name in names.split():
             module = import_module(f".{home or name}", __name__)
             globals()[name] = getattr(module, name) if home else module
             return globals()[name]
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}"):
+        return import_module(f".{name}", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

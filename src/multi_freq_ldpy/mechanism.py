@@ -4,10 +4,10 @@ Reports are drawn, checked and counted.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -421,7 +421,7 @@ class Mechanism(ABC):
 
     def _require_countable(self, large: bool) -> None:
         """Refuse to count a large domain, unless that is asked for."""
-        if max(self._space, self._entries) > LARGE and not large:
+        if max(self._space, self._entries) > LARGE and not validate.flag("large", large):
             raise ValueError(
                 f"{validate.quote(self)} has {self._entries} values to count, more than {LARGE}:"
                 " tally(reports, large=True) counts them, with 8 bytes each"
@@ -442,7 +442,8 @@ class Mechanism(ABC):
         result = self._as_array(reports, name)
         if (refused := self._find_refused(result)).size:
             i = int(refused[0])
-            raise ValueError(f"{name}[{i}] = {result[i]} is not a report of {validate.quote(self)}")
+            shown = validate.cut(str(result[i]))
+            raise ValueError(f"{name}[{i}] = {shown} is not a report of {validate.quote(self)}")
         return as_readonly(result)
 
     def _keep_reports(self, reports: Any) -> Batch:
@@ -450,22 +451,29 @@ class Mechanism(ABC):
 
         An array of another shape or type than that of reports is refused.
         """
-        wrong = 0
         try:
-            result = self._as_array(reports)
+            kept = [self._as_array(reports)]
         except (TypeError, ValueError):
-            integers = isinstance(reports, np.ndarray) and reports.dtype.kind in "iuO"
-            if not integers and not isinstance(reports, list | tuple):
+            if isinstance(reports, np.ndarray) and reports.dtype.kind not in "iuO":
                 raise
-            kept = [np.empty(0, self.report_dtype)]
-            for each in reports:
-                try:
-                    kept.append(self._as_array([each]))
-                except (TypeError, ValueError):
-                    wrong += 1
-            result = np.concatenate(kept)
+            kept = self._keep_arrays(list(reports))
+        wrong = len(reports) - sum(map(len, kept)) if isinstance(reports, Sized) else 0
+        result = np.concatenate([np.empty(0, self.report_dtype), *kept])
         refused = self._find_refused(result)
-        return as_readonly(np.delete(result, refused, axis=0)), wrong + refused.size
+        return as_readonly(np.delete(result, refused, axis=0)), max(0, wrong) + refused.size
+
+    def _keep_arrays(self, messages: list[Any]) -> list[NDArray[Any]]:
+        """Return arrays of the messages that have the form of a report.
+
+        Halves are tried where not all have it: a few others cost little.
+        """
+        try:
+            return [self._as_array(messages)]
+        except (TypeError, ValueError):
+            if len(messages) == 1:
+                return []
+            half = len(messages) // 2
+            return self._keep_arrays(messages[:half]) + self._keep_arrays(messages[half:])
 
     def _find_refused(self, reports: NDArray[Any]) -> Counts:
         """Return the indexes of reports that no honest client sends, in ascending order."""
@@ -503,7 +511,7 @@ class Mechanism(ABC):
             if empty.dtype.kind not in "iu" or array.dtype.kind not in "iu":
                 raise TypeError(
                     f"{name} must have dtype {empty.dtype}, not {array.dtype} (such as"
-                    f" {validate.quote(array.flat[0])})"
+                    f" {validate.quote(array.ravel()[:1].tolist())})"
                 )
             bounds = np.iinfo(empty.dtype)
             validate.within(
@@ -526,21 +534,31 @@ class Mechanism(ABC):
                 "reports must be an array, a list or an iterable of batches, not"
                 f" {validate.quote(reports)}"
             )
-        listed = isinstance(reports, list | tuple) and (
-            not reports or _ndim_of(reports[0]) < batch_ndim
-        )
-        if listed or hasattr(reports, "__array__"):
+        if hasattr(reports, "__array__"):
             yield self._check_batch(reports, invalid)
             return
-        parts, done = iter(reports), 0
-        for part in parts:
-            if _ndim_of(part) == batch_ndim - 1:  # single reports: gather as many as make a batch
-                part = [part, *islice(parts, BATCH - 1)]
-                name = f"reports[{done}:]" if done else "reports"
-                done += len(part)
-            else:
-                name = f"reports[{done}]"
-                done += 1
+
+        def is_batch(part: Any) -> bool:
+            return isinstance(part, list) or hasattr(part, "__array__")
+
+        def is_full(part: Any) -> bool:
+            return is_batch(part) and _ndim_of(part) == batch_ndim
+
+        if isinstance(reports, list | tuple) and not all(map(is_full, reports)):
+            if not any(hasattr(each, "__array__") and is_full(each) for each in reports):
+                yield self._check_batch(list(reports), invalid)
+                return
+            lists = False  # among reports and arrays, a list is a message
+        elif isinstance(reports, list | tuple):
+            lists = True
+        else:
+            reports = iter(reports)
+            first = list(islice(reports, 1))
+            lists = bool(first) and is_full(first[0])
+            reports = chain(first, reports)
+        for part, name in gather_batches(
+            reports, lambda part: is_full(part) and (lists or not isinstance(part, list))
+        ):
             yield self._check_batch(part, invalid, name)
 
     def _check_batch(self, reports: Any, invalid: str, name: str = "reports") -> Batch:
@@ -548,6 +566,37 @@ class Mechanism(ABC):
         if invalid == "skip":
             return self._keep_reports(reports)
         return self._as_reports(reports, name), 0
+
+
+def gather_batches(
+    items: Iterable[Any], is_batch: Callable[[Any], bool]
+) -> Iterator[tuple[Any, str]]:
+    """Yield batches, and single messages gathered into lists, with the name of each.
+
+    ``reports[i]`` is batch i, and ``reports[i:]`` the messages from i on.
+    """
+    single: list[Any] = []
+    at = 0
+
+    def gathered() -> tuple[list[Any], str]:
+        start = at - len(single)
+        return single, f"reports[{start}:]" if start else "reports"
+
+    for item in items:
+        if is_batch(item):
+            if single:
+                yield gathered()
+                single = []
+            yield item, f"reports[{at}]"
+            at += 1
+            continue
+        single.append(item)
+        at += 1
+        if len(single) == BATCH:
+            yield gathered()
+            single = []
+    if single:
+        yield gathered()
 
 
 def check_invalid(invalid: object) -> str:

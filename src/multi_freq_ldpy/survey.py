@@ -25,7 +25,7 @@ from .estimation.several import Estimates, Rounds
 from .files.atomic import open_atomic
 from .longitudinal.client import Client
 from .longitudinal.panel import Panel
-from .mechanism import Batch, check_invalid
+from .mechanism import Batch, check_invalid, gather_batches
 from .solutions.base import Solution
 from .solutions.factories import Factory
 from .solutions.smp import SMP
@@ -273,6 +273,8 @@ class Survey:
             If the bytes are no such tally, or one of another survey.
         """
         own = MAGIC + bytes.fromhex(self.digest)
+        if isinstance(data, bytearray | memoryview):
+            data = bytes(data)
         if not isinstance(data, bytes) or data[: len(MAGIC)] != MAGIC:
             raise ValueError(
                 "data is not a tally of a survey: it starts with"
@@ -391,10 +393,8 @@ class Survey:
         (1, 1)
         """
         check_invalid(invalid)
-        single, batches = self._batches(reports)
         return self.solution._tally(
-            self._reports(batch, invalid, "reports" if single else f"reports[{i}]")
-            for i, batch in enumerate(batches)
+            self._reports(batch, invalid, name) for batch, name in self._batches(reports)
         )._counted_by(self.digest)
 
     def estimate(self, reports: object) -> Estimates:
@@ -439,6 +439,15 @@ class Survey:
             raise ValueError(f"tally is of another survey: {DIFFERENT}")
         return self.solution._as_tally(tally)
 
+    def _require_note(self, name: str, note: object) -> None:
+        """Refuse what says that it is of another survey; other notes mean something else."""
+        digest = isinstance(note, str) and len(note) == len(self.digest)
+        if digest and note != self.digest and not set(str(note)) - set("0123456789abcdef"):
+            raise ValueError(f"{name} are of another survey: {DIFFERENT}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Survey.from_spec, (self.to_spec(),)
+
     def _require_rounds(self, verb: str) -> None:
         if not self.longitudinal:
             raise ValueError(
@@ -451,30 +460,30 @@ class Survey:
         built = frames.build_reports(frames.kind_of(table), REPORT, reports, table)
         return frames.add_note(built, SURVEY, self.digest)
 
-    def _batches(self, reports: Any) -> tuple[bool, Iterable[Any]]:
-        """Return whether all reports came as one batch, and the batches."""
-        single = frames.is_table(reports) or hasattr(reports, "__array__")
-        if not single and (
-            not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally)
-        ):
+    def _batches(self, reports: Any) -> Iterable[tuple[Any, str]]:
+        """Return batches of reports, and the name of each."""
+        if frames.is_table(reports) or hasattr(reports, "__array__"):
+            return [(reports, "reports")]
+        if not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally):
             raise TypeError(
                 f"reports must be a table with a column {REPORT!r}, an array or an iterable of"
                 f" those, not {validate.quote(reports)}"
             )
-        if (
-            not single
-            and isinstance(reports, list | tuple)
-            and any(isinstance(each, bytes) for each in reports)
-        ):
-            return True, [{REPORT: list(reports)}]  # as they came
-        return single, [reports] if single else reports
+
+        def is_batch(part: Any) -> bool:
+            return isinstance(part, list) or hasattr(part, "__array__") or frames.is_table(part)
+
+        return gather_batches(reports, is_batch)
 
     def _reports(self, batch: Any, invalid: str, name: str) -> Batch:
         """Return checked reports, and how many messages were left out."""
+        if getattr(getattr(batch, "dtype", None), "kind", "") == "O":
+            batch = list(batch)  # as pandas gives a column
+        if isinstance(batch, list):
+            batch = {REPORT: batch}
         if not frames.is_table(batch):
             return self.solution._check_batch(batch, invalid, name)
-        if frames.read_note(batch, SURVEY) not in (None, self.digest):
-            raise ValueError(f"{name} are of another survey: {DIFFERENT}")
+        self._require_note(name, frames.read_note(batch, SURVEY))
         size = self.solution.report_bytes
         kept, wrong, entries = frames.messages_of(name, batch, REPORT, size)
         if wrong.size and invalid == "raise":

@@ -51,7 +51,9 @@ def _split(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
     return np.frombuffer(data, mechanism.report_dtype, count=len(data) // size)
 
 
-def tally(mechanism: Mechanism, data: bytes, *, invalid: str = "raise") -> Tally:
+def tally(
+    mechanism: Mechanism, data: bytes, *, invalid: str = "raise", large: bool = False
+) -> Tally:
     """Return the tally of the reports in ``data``, each of which is checked once.
 
     Parameters
@@ -63,6 +65,8 @@ def tally(mechanism: Mechanism, data: bytes, *, invalid: str = "raise") -> Tally
     invalid : {"raise", "skip"}
         Whether reports that no honest client sends are refused, or left out and counted in
         ``tally.invalid``.
+    large : bool
+        Whether a domain of more than 2²⁸ values may be counted.
 
     Returns
     -------
@@ -82,4 +86,4 @@ def tally(mechanism: Mechanism, data: bytes, *, invalid: str = "raise") -> Tally
     array([1, 0, 2])
     """
     messages = _split(require_mechanism(mechanism), data)
-    return mechanism._tally([mechanism._check_batch(messages, check_invalid(invalid))])
+    return mechanism._tally([mechanism._check_batch(messages, check_invalid(invalid))], large)

@@ -4,6 +4,8 @@ import csv
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -12,9 +14,9 @@ from numpy.typing import NDArray
 from ..core import validate
 from ..files.atomic import open_atomic, require_writable
 from ..files.progress import Progress
-from ..survey import DIFFERENT, REPORT, SURVEY, Survey
+from ..survey import REPORT, SURVEY, Survey
 from ..tables.arrow import column_of
-from ..tables.frames import not_installed
+from ..tables.frames import not_installed, note_in
 
 ROWS = 2**15
 """Rows of a CSV file read at a time."""
@@ -207,13 +209,11 @@ def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[Any]:
     """
     if is_parquet(path):
         require_readable(path)
-        noted = _read_metadata(path).get(SURVEY.encode(), survey.digest.encode())
-        if noted != survey.digest.encode():
-            raise BadFile(f"{path} has reports of another survey: {DIFFERENT}")
+        survey._require_note("reports", note_in(_read_metadata(path), SURVEY))
         yield from read_tables(path, [REPORT])
         return
     done = 0
-    for table in read_tables(path, [REPORT]):
+    for table in _read_lines(path) if invalid == "skip" else read_tables(path, [REPORT]):
         found = [_parse_report(each) for each in table[REPORT]]
         if invalid == "raise" and None in found:
             wrong = found.index(None)
@@ -221,6 +221,20 @@ def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[Any]:
             raise BadFile(f"{path}, row {done + wrong}: {shown} is not a report")
         yield {REPORT: found}
         done += len(found)
+
+
+def _read_lines(path: Path) -> Iterator[dict[str, list[str]]]:
+    """Yield the lines below the header of a CSV file of one column, some at a time.
+
+    A line that is no field of text is one message, and does not swallow those below it.
+    """
+    require_readable(path)
+    with open(path, "rb") as raw:
+        header = raw.readline(2**20).decode("utf-8-sig", "replace").strip().strip('"')
+        _choose_columns(path, [header], [REPORT])
+        while part := list(islice(iter(partial(raw.readline, 2**20), b""), ROWS)):
+            texts = [line.strip().strip(b'"').decode("ascii", "replace") for line in part]
+            yield {REPORT: [text for text, line in zip(texts, part, strict=True) if line.strip()]}
 
 
 def _parse_report(text: str | None) -> bytes | None:

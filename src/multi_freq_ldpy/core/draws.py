@@ -38,6 +38,7 @@ VARIABLE = "MULTI_FREQ_LDPY_COMPILE"
 MODES = ("auto", "always", "never")
 _chosen: dict[str, ModuleType] = {}
 _done = 0.0
+_warned: list[str] = []
 
 
 def choose(name: str, work: int) -> ModuleType:
@@ -65,12 +66,17 @@ def choose(name: str, work: int) -> ModuleType:
     global _done
     if name in _chosen:
         return _chosen[name]
-    mode = os.environ.get(VARIABLE, "auto")
+    mode = os.environ.get(VARIABLE) or "auto"
     if mode not in MODES:
         raise ValueError(f"{VARIABLE} must be one of {', '.join(MODES)}, not {mode!r}")
     _done += START + COSTS[name] * work
-    if mode == "always" or (mode == "auto" and _done > PATIENCE and _can_compile()):
-        _chosen[name] = import_module(f"multi_freq_ldpy.kernels.{name}")
+    kernels = None
+    if mode == "always":
+        kernels = import_module(f"multi_freq_ldpy.kernels.{name}")
+    elif mode == "auto" and _done > PATIENCE and _can_compile():
+        kernels = _load_kernels(name)
+    if kernels is not None:
+        _chosen[name] = kernels
     elif mode == "never":
         _chosen[name] = import_module(f"multi_freq_ldpy.plain.{name}")
     else:
@@ -80,12 +86,24 @@ def choose(name: str, work: int) -> ModuleType:
 
 @cache
 def _can_compile() -> bool:
-    """Tell whether numba can be imported, and warn if it is there but broken."""
-    if find_spec("numba") is None:
-        return False
+    """Tell whether numba is installed, and allowed to compile."""
     try:
-        import_module("numba")
-    except ImportError as error:
-        warnings.warn(f"numba cannot be imported, so large batches are slow: {error}", stacklevel=3)
+        installed = find_spec("numba") is not None
+    except ValueError:  # something else has this name
         return False
-    return True
+    return installed and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+
+
+@cache
+def _load_kernels(name: str) -> ModuleType | None:
+    """Return a module of kernels; where numba is broken, warn once and return None."""
+    try:
+        return import_module(f"multi_freq_ldpy.kernels.{name}")
+    except Exception as error:  # a library that is missing, another version, an import cut off
+        message = (
+            f"numba cannot be used, so large batches are slow: {type(error).__name__}: {error}"
+        )
+        if not _warned:
+            _warned.append(message)
+            warnings.warn(message, stacklevel=3)
+        return None

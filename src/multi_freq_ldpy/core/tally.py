@@ -98,6 +98,8 @@ class Tally:
         self.mechanism._check_counts(counts, n, users)
         counts.flags.writeable = n.flags.writeable = False
         invalid = validate.Integer(0, 2**62)("invalid", self.invalid)
+        if self.survey is not None and not isinstance(self.survey, str):
+            raise TypeError(f"survey must be a digest or None, not {validate.quote(self.survey)}")
         for name, value in (("counts", counts), ("n", n), ("users", users), ("invalid", invalid)):
             object.__setattr__(self, name, value)
 

@@ -24,11 +24,19 @@ Each takes milliseconds to derive, so a longer spec would keep its reader busy f
 
 def quote(value: object) -> str:
     """Return a value for an error message: on one line, and cut where it is long."""
+    if type(value) in (list, tuple) and len(value) > 200:  # type: ignore[arg-type]
+        first = quote(value[:200])  # type: ignore[index]
+        return f"{first.partition('…')[0]}… ({len(value)} entries)"  # type: ignore[arg-type]
     try:
-        text = " ".join(repr(value).split())
+        return cut(repr(value))
     except (ValueError, RecursionError):  # a number of thousands of digits, or lists within lists
         return f"what is too long or too deep to show, of type {type(value).__name__}"
-    return text if len(text) <= 200 else f"{text[:200]}… ({len(text)} characters)"
+
+
+def cut(text: str) -> str:
+    """Return text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= 200 else f"{line[:200]}… ({len(line)} characters)"
 
 
 def parse_json(name: str, data: bytes) -> Any:

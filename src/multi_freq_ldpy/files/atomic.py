@@ -1,6 +1,7 @@
 """Files that are whole or not there."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -32,7 +33,7 @@ def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]
     OSError
         If nothing can be written there.
     """
-    target = Path(os.fsdecode(path))
+    target = Path(os.fsdecode(path)).absolute()
     require_writable(target, force)
     descriptor, name = _open_unnamed(target)
     try:
@@ -44,7 +45,7 @@ def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]
                 _link(f"/proc/self/fd/{file.fileno()}", target, file.fileno())
                 return
             if name is None:  # the name of a part, which the next instruction makes the whole
-                name = f"{target}.{os.getpid()}.part"
+                name = str(target.with_name(f".{secrets.token_hex(8)}.part"))
                 os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=file.fileno())
             else:
                 os.chmod(name, 0o666 & ~_get_umask())
@@ -73,7 +74,11 @@ def _give_name(name: str, target: Path) -> None:
             os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         except FileExistsError:
             raise _exists(target) from None
-        os.replace(name, target)
+        try:
+            os.replace(name, target)
+        except BaseException:
+            os.unlink(target)
+            raise
     else:
         os.unlink(name)
 

@@ -184,6 +184,8 @@ def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
                 f"tallies[{i}] was counted by {validate.quote(each.mechanism)}, not by"
                 f" {validate.quote(first.mechanism)}"
             )
+        if not first._may_share_survey(each):
+            raise ValueError(f"tallies[{i}] is of another survey than the first")
         if each.users != first.users or not np.array_equal(each.n, first.n):
             raise ValueError(
                 f"tallies[{i}] is not of the same users: users={each.users} and"

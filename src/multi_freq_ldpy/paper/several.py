@@ -190,6 +190,7 @@ def _record_checker(ks: tuple[int, ...]) -> Callable[[Any], Sequence[int]]:
 def aggregate(drawn: Ahead, reports: Any) -> list[Vector]:
     """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
     solution, reports = drawn.mechanism, require_reports(reports)
+    solution._require_countable(large=False)
     tally = solution.tally(reports) if is_packed(solution, reports) else _tally(solution, reports)
     raw = [Estimate.of(each).frequencies for each in tally]
     # NaN where nobody reported

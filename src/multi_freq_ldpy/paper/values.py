@@ -50,6 +50,7 @@ class _Values(Functions, Generic[Report]):
     def _tally(self, reports: Any, *parameters: Any) -> Tally:
         reports = require_reports(reports)
         protocol = self._draw(*parameters).mechanism
+        protocol._require_countable(large=False)
         return form_of(protocol).tally(protocol, reports)
 
 

@@ -11,7 +11,7 @@ Order = NDArray[np.int64]
 def group(which: NDArray[Any], order: Order, edges: Order) -> None:
     """List the users by group, in ascending order; a number beyond the last is taken for it."""
     groups = edges.size - 1
-    kept = np.minimum(which, groups - 1).astype(np.int64)
+    kept = np.minimum(which.astype(np.int64), groups - 1)
     order[:] = np.argsort(kept, kind="stable")
     edges[0], edges[1:] = 0, np.cumsum(np.bincount(kept, minlength=groups))
 

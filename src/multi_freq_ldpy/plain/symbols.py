@@ -64,5 +64,5 @@ def count(symbols: NDArray[Any], counts: NDArray[np.int64]) -> None:
 
     Symbols were checked, but might be changed by another thread: what is too large is left out.
     """
-    kept = np.minimum(symbols, counts.size).astype(np.int64)
+    kept = np.minimum(symbols.astype(np.int64), counts.size)
     counts += np.bincount(kept, minlength=counts.size + 1)[: counts.size]

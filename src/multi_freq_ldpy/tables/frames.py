@@ -174,14 +174,12 @@ def messages_of(
 
         return *messages_of_arrow(values, size), values
     entries = list(values)
-    valid = [type(each) is bytes and len(each) == size for each in entries]
+    valid = [
+        isinstance(each, bytes | bytearray | memoryview) and len(each) == size for each in entries
+    ]
     wrong = np.flatnonzero(~np.array(valid, np.bool_))
-    kept = entries if not wrong.size else [each for each in entries if _is_message(each, size)]
+    kept = entries if not wrong.size else [each for each, good in zip(entries, valid) if good]
     return np.frombuffer(b"".join(kept), np.uint8).reshape(len(kept), size), wrong, entries
-
-
-def _is_message(value: Any, size: int) -> bool:
-    return isinstance(value, bytes) and len(value) == size
 
 
 def build_reports(kind: str, column: str, reports: NDArray[Any], like: Any) -> Any:
@@ -237,13 +235,22 @@ def add_note(table: Any, key: str, text: str) -> Any:
     return table
 
 
-def read_note(table: Any, key: str) -> str | None:
+def read_note(table: Any, key: str) -> Any:
     """Return a note among the metadata of a table, or None."""
     kind = kind_of(table)
-    if kind == "pyarrow":
-        note = (table.schema.metadata or {}).get(key.encode())
-        return None if note is None else note.decode(errors="replace")
-    return table.attrs.get(key) if kind == "pandas" else None
+    if kind == "pandas":
+        return table.attrs.get(key)
+    return note_in(table.schema.metadata or {}, key) if kind == "pyarrow" else None
+
+
+def note_in(metadata: Mapping[bytes, bytes], key: str) -> Any:
+    """Return a note in the metadata of an Arrow schema, also one that pandas wrote there."""
+    if (note := metadata.get(key.encode())) is not None:
+        return note.decode(errors="replace")
+    try:
+        return validate.parse_json("attrs", metadata.get(b"PANDAS_ATTRS", b"{}")).get(key)
+    except (ValueError, AttributeError):
+        return None
 
 
 def _unify_types(values: list[Any]) -> list[Any]:
