@@ -72,6 +72,9 @@ def _messages_of_array(array: Any, size: int) -> tuple[NDArray[np.uint8], NDArra
     content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
     if fixed:
         width = kind.byte_width
+        if width == size and not array.null_count:
+            first = array.offset * size
+            return content[first : first + n * size].reshape(n, size), np.empty(0, np.int64)
         starts = (array.offset + np.arange(n + 1)) * width
     else:
         offsets = np.frombuffer(

@@ -184,12 +184,14 @@ def messages_of(
 
 def build_reports(kind: str, column: str, reports: NDArray[Any], like: Any) -> Any:
     """Return reports as a table of a kind with one column of bytes."""
-    if kind in ("pyarrow", "polars") and find_spec("pyarrow"):
+    if kind != DICT and find_spec("pyarrow"):
         import pyarrow as pa
 
         from .arrow import column_of
 
         table = pa.table({column: column_of(reports)})
+        if kind == "pandas":
+            return table.to_pandas().set_axis(like.index)
         return table if kind == "pyarrow" else sys.modules["polars"].from_arrow(table)
     size = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
     messages = reports.view(np.uint8).reshape(-1).view(f"V{size}").astype(object)  # bytes
