@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import page
+from large_tables import tables
 from measure import Peers, Results, batch, breakdown, functions, limits, simulation, tutorials
 from processes import first_report, first_use, scale
 from rows import DOMAINS
@@ -48,6 +49,7 @@ def main() -> None:
         "breakdown": lambda: breakdown((100,) if options.quick else DOMAINS, seconds / 4, times),
         "simulation": lambda: simulation(10**9, times),
         "tutorials": lambda: tutorials(peers),
+        "tables": lambda: tables(10**6, 2 * times),
         "first report": first_report,
         "scale": lambda: scale((10**6, 10**7) if options.quick else (10**6, 10**7, 10**8, 10**9)),
     }

@@ -49,6 +49,7 @@ def markdown(results: Results) -> str:
         ("functions", _functions),
         ("simulation", _simulation),
         ("tutorials", _tutorials),
+        ("tables", _tables),
         ("scale", _scale),
         ("first use", _first_use),
         ("first report", _first_report),
@@ -295,6 +296,33 @@ def _scale(rows: list[Results]) -> str:
         " process ever had.\n\n"
     )
     return text + table(["protocol", "users", "seconds", "ns a user", "MB"], lines)
+
+
+def _tables(found: Results) -> str:
+    seconds, limits = found["seconds"], {"pandas, objects": "8", "tally of Arrow": "1.3"}
+    lines = []
+    for name, took in seconds.items():
+        base = "tally of an array" if name.startswith("tally") else "array"
+        limit = "" if name == base else limits.get(name, "3")
+        lines.append([name, number(1e3 * took), number(took / seconds[base]), limit])
+    files = [
+        [
+            row["protocol"],
+            number(1e3 * row["read"]),
+            number(1e3 * row["tally"]),
+            number(row["read"] / row["tally"]),
+        ]
+        for row in found["parquet"]
+    ]
+    return (
+        f"## Tables\n\n{found['rows']:,} rows of nine attributes: `Survey.randomize` of tables"
+        " beside `solution.randomize` of the numbers, and `Survey.tally` beside `solution.tally`;"
+        " milliseconds, and times the array.\n\n"
+        + table(["what", "ms", "times the array", "limit"], lines)
+        + "\nTally of a Parquet file of one attribute (k = 100), beside reading it: the share of"
+        " the reader's speed is to be at least 0.5.\n\n"
+        + table(["protocol", "read, ms", "tally, ms", "share"], files)
+    )
 
 
 def _first_use(found: Results) -> str:
