@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+import multi_freq_ldpy
 from multi_freq_ldpy import GRR, LGRR, OUE, SMP, Survey, datasets, registry
 from multi_freq_ldpy.cli import choosing, files
 from multi_freq_ldpy.cli.app import app
@@ -215,6 +216,14 @@ def test_a_file_appears_whole(way: str, tmp_path: Path, monkeypatch: pytest.Monk
     assert path.read_bytes() == b"whole"
     assert os.listdir(tmp_path) == ["result"], "nothing is left behind"
     assert path.stat().st_mode & 0o777 == 0o666 & ~atomic._get_umask()
+
+
+@pytest.mark.process
+def test_the_version_and_the_module() -> None:
+    said = run("--version")
+    assert said == f"multi-freq-ldpy {multi_freq_ldpy.__version__}\n"
+    command = [sys.executable, "-m", "multi_freq_ldpy", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == said
 
 
 def test_parquet_files_of_others_are_read(folder: Path) -> None:

@@ -160,6 +160,7 @@ def test_truth_values_are_no_numbers() -> None:
     [
         (lambda: Survey({}, epsilon=1.0), "attributes"),
         (lambda: Survey([("a", [1, 2])], epsilon=1.0), "attributes must map names to categories"),
+        (lambda: Survey(pd.DataFrame(PEOPLE), epsilon=1.0), "Survey.from_table looks at a table"),
         (lambda: Survey({"a": "yes"}, epsilon=1.0), "categories of 'a' must be a list"),
         (lambda: Survey({"a": ["yes"]}, epsilon=1.0), "categories of 'a' must be two or more"),
         (lambda: Survey({"a": ["yes", "yes"]}, epsilon=1.0), "all different"),
@@ -413,6 +414,24 @@ def test_over_time(tmp_path: Path) -> None:
         client.report({"smokes": "yes"})
     with pytest.raises(ValueError, match="^answer 'age' has the label 42, which is not declared"):
         client.report({"smokes": "yes", "age": 42})
+
+
+def test_one_user() -> None:
+    survey = Survey(ATTRIBUTES, epsilon=3.0)
+    answers = {"age": 41, "smokes": "no", "ignored": 3}
+    message = survey.randomize_one(answers, rng=1)
+    assert message == survey.randomize({"smokes": ["no"], "age": [41]}, rng=1)["report"][0]
+    assert survey.tally([survey.randomize_one(answers) for _ in range(5)]).users == 5
+    for wrong, why in (
+        ({"age": 41}, "answers must have 'smokes', not only 'age'"),
+        ({"age": 42, "smokes": "no"}, "answer 'age' has the label 42, which is not declared"),
+        (["no", 41], "answers must map attributes to labels"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=why):
+            survey.randomize_one(wrong)  # type: ignore[arg-type]
+    weekly = Survey(ATTRIBUTES, eps_perm=2.0, eps_1=1.0)
+    with pytest.raises(ValueError, match=r"use survey.client\(path\), not randomize"):
+        weekly.randomize_one(answers)
 
 
 def test_buckets_have_labels() -> None:

@@ -354,12 +354,40 @@ class Survey:
 
         Bytes, as on the wire.
         """
-        if self.longitudinal:
-            raise ValueError(
-                "a survey with two budgets asks again and again: use survey.panel(n) or"
-                " survey.client(path), not randomize"
-            )
+        self._require_once("survey.panel(n) or survey.client(path)")
         return self._table(table, self.solution.randomize(self._encode_table(table), rng))
+
+    def randomize_one(self, answers: Mapping[str, Any], rng: Rng = None) -> bytes:
+        """Return the report of one user, as a device sends it.
+
+        Parameters
+        ----------
+        answers : mapping
+            The label of each attribute; further keys are ignored.
+        rng : Rng
+            Nothing to collect with; a seed for simulations.
+
+        Returns
+        -------
+        bytes
+            The report on the wire.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is absent, or its label is not declared, or if the survey asks again and
+            again: then ``client`` reports.
+        TypeError
+            If ``answers`` is no mapping.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> len(survey.randomize_one({"smokes": "no"}))
+        2
+        """
+        self._require_once("survey.client(path)")
+        return wire.encode(self.solution, self.solution.randomize(self._encode_one(answers), rng))
 
     def tally(self, reports: object, *, invalid: str = "raise") -> Tally:
         """Count reports.
@@ -447,6 +475,25 @@ class Survey:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Survey.from_spec, (self.to_spec(),)
+
+    def _encode_one(self, answers: Mapping[str, Any]) -> NDArray[np.int64]:
+        """Return the numbers of one user's labels."""
+        if not isinstance(answers, Mapping):
+            raise TypeError(f"answers must map attributes to labels, not {validate.quote(answers)}")
+        if absent := [name for name in self.attributes if name not in answers]:
+            raise ValueError(
+                f"answers must have {', '.join(map(repr, absent))}, not only"
+                f" {', '.join(map(repr, answers))}"
+            )
+        columns = {name: factor_list([answers[name]]) for name in self.attributes}
+        (record,) = self._encode_columns(columns, one=True)
+        return np.asarray(record)
+
+    def _require_once(self, remedy: str) -> None:
+        if self.longitudinal:
+            raise ValueError(
+                f"a survey with two budgets asks again and again: use {remedy}, not randomize"
+            )
 
     def _require_rounds(self, verb: str) -> None:
         if not self.longitudinal:
@@ -549,16 +596,7 @@ class SurveyClient:
 
     def report(self, answers: Mapping[str, Any]) -> bytes:
         """Return what the device sends about its present answers, a label an attribute."""
-        if not isinstance(answers, Mapping):
-            raise TypeError(f"answers must map attributes to labels, not {validate.quote(answers)}")
-        if absent := [name for name in self.survey.attributes if name not in answers]:
-            raise ValueError(
-                f"answers must have {', '.join(map(repr, absent))}, not only"
-                f" {', '.join(map(repr, answers))}"
-            )
-        record = self.survey._encode_columns(
-            {name: factor_list([answers[name]]) for name in self.survey.attributes}, one=True
-        )[0]
+        record = self.survey._encode_one(answers)
         return wire.encode(self.survey.solution, self.client.report(record))
 
     @property

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,6 +31,25 @@ app = typer.Typer(
 out = Console(
     width=None if sys.stdout.isatty() else 140, markup=False, emoji=False, highlight=False
 )
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        print(f"multi-freq-ldpy {version('multi-freq-ldpy')}")
+        raise typer.Exit
+
+
+@app.callback()
+def start(
+    asked: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Frequency estimation under local differential privacy."""
+
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 ESTIMATORS = f"raw, {', '.join(list(METHODS)[:-1])} or {[*METHODS][-1]}."

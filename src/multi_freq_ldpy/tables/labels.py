@@ -114,8 +114,9 @@ def encode_column(
 def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
     """Return names and categories, checked."""
     if not isinstance(attributes, Mapping) or not attributes:
+        table = ": Survey.from_table looks at a table" if hasattr(attributes, "columns") else ""
         raise TypeError(
-            f"attributes must map names to categories, not {validate.quote(attributes)}"
+            f"attributes must map names to categories, not {validate.quote(attributes)}{table}"
         )
     found: dict[str, tuple[Any, ...]] = {}
     for name, categories in attributes.items():
