@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from linked_reports import share_linked
 
 from multi_freq_ldpy import (
     GRR,
@@ -690,22 +691,11 @@ LINKED: list[tuple[Any, float, float]] = [
 def test_reports_of_one_user_are_linked_as_documented(
     protocol: Any, least: float, most: float
 ) -> None:
-    """A guess takes the report of the next round that looks most like the last one.
+    """Shares are of 1000 users: their errors are below 0.01, and limits are several of them away.
 
-    Shares are of 1000 users: their errors are below 0.01, and limits are several of them away.
+    ``linked`` says of each protocol what the table of the threat model says.
     """
-    n, generator = 1000, np.random.default_rng(1)
-    panel, values = Panel(protocol, n, 3), generator.integers(0, protocol.k, n)
-    last, following = panel.report(values), panel.report(values)
-    lasting = next((name for name in ("seed", "positions") if name in (last.dtype.names or ())), "")
-    if lasting:
-        ids = [each[lasting].reshape(n, -1).astype(np.int64) for each in (last, following)]
-        alike = (ids[0][:, np.newaxis] == ids[1]).all(axis=2).astype(float)
-    else:
-        x, y = (protocol.contributions(each).astype(float) for each in (last, following))
-        alike = x @ y.T - (x.sum(axis=1)[:, np.newaxis] + y.sum(axis=1)) / 2
-    alike += 1e-6 * generator.random(alike.shape)  # ties are broken by chance
-    assert least <= (alike.argmax(axis=1) == np.arange(n)).mean() <= most
-    assert protocol.linked == (
-        "yes" if lasting else "no" if isinstance(protocol, LGRR) else "for large k"
-    )
+    assert least <= share_linked(protocol) <= most
+    sent_for_ever = {"seed", "positions"} & set(protocol.report_dtype.names or ())
+    hardly = "no" if isinstance(protocol, LGRR) else "for large k"
+    assert protocol.linked == ("yes" if sent_for_ever else hardly)

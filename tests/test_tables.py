@@ -142,7 +142,8 @@ def test_reports_of_arrow_columns(kind: str) -> None:
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
 def test_rows_of_arrow_columns_that_are_no_reports(kind: Any) -> None:
     mixed = [None, b"", *LISTED[:3], b"x" * (SIZE + 1), LISTED[3], None]
-    for column in (pa.array(mixed, kind), pa.array([b"?", *mixed], kind)[1:]):
+    chunks = pa.chunked_array([pa.array(mixed[:3], kind), pa.array(mixed[3:], kind)])
+    for column in (pa.array(mixed, kind), pa.array([b"?", *mixed], kind)[1:], chunks):
         messages, wrong = arrow.messages_of(column, SIZE)
         assert messages.tobytes() == b"".join(LISTED[:4])
         assert wrong.tolist() == [0, 1, 5, 7]
@@ -170,3 +171,7 @@ def test_reports_as_a_table_of_every_kind(kind: str) -> None:
     messages, wrong, _ = frames.messages_of("reports", table, "report", SIZE)
     assert messages.tobytes() == REPORTS.tobytes() and not wrong.size
     assert list(frames.columns_of("reports", table, ["report"])["report"]) == LISTED
+    if kind == "pandas":
+        table["report"] = table["report"].astype(pd.ArrowDtype(pa.binary()))
+        messages, wrong, _ = frames.messages_of("reports", table, "report", SIZE)
+        assert messages.tobytes() == REPORTS.tobytes() and not wrong.size

@@ -51,12 +51,12 @@ def use_threads(n: int) -> Iterator[None]:
         _wanted.reset(token)
 
 
-def run_ranges(n: int, job: Callable[[int, int], object]) -> None:
+def run_ranges(n: int, job: Callable[[int, int], object], grain: int = GRAIN) -> None:
     """Call ``job(low, high)`` on ranges that cover ``range(n)``, side by side where n is large.
 
-    Within a job, one after the other.
+    Within a job, one after the other. A range has at least ``grain`` numbers.
     """
-    parts = min(count_threads(), n // GRAIN)
+    parts = min(count_threads(), n // grain)
     if parts < 2 or getattr(_within, "job", False):
         job(0, n)
         return
@@ -86,10 +86,13 @@ def map_ranges(n: int, job: Callable[[int, int], R]) -> list[R]:
 
 def map_jobs(jobs: Sequence[Callable[[], R]]) -> list[R]:
     """Return what jobs return, in their order; they run side by side where there are threads."""
-    parts = min(count_threads(), len(jobs))
-    if parts < 2 or getattr(_within, "job", False):
-        return [job() for job in jobs]
-    return list(_get_pool(parts).map(lambda job: job(), jobs))
+    found: dict[int, R] = {}
+
+    def run(low: int, high: int) -> None:
+        found.update((i, jobs[i]()) for i in range(low, high))
+
+    run_ranges(len(jobs), run, grain=1)
+    return [found[i] for i in range(len(jobs))]
 
 
 def _run_marked(job: Callable[[int, int], object], low: int, high: int) -> None:

@@ -12,7 +12,7 @@ from .shared import Ks, Row, Sent, Vector, is_immutable
 
 Answer = TypeVar("Answer")
 Entries: TypeAlias = list[Any]
-"""An entry an attribute."""
+"""One entry per attribute."""
 Pair: TypeAlias = tuple[int, Any]
 """The sampled attribute and its entry."""
 
@@ -97,8 +97,8 @@ class OneBudget(_Records[Answer]):
     def answer(
         self, input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
     ) -> Answer:
-        """Return what one user sends: an entry an attribute, or under SMP the sampled attribute and
-        its entry.
+        """Return what one user sends: one entry per attribute, or under SMP the sampled attribute
+        and its entry.
 
         Under RS+FD, the entries of all attributes but the sampled one are fakes. An entry is a
         randomized value (GRR) or set (SS).
@@ -123,8 +123,8 @@ class OneBudgetChoice(_Records[Answer]):
         *,
         rng: Rng = None,
     ) -> Answer:
-        """Return what one user sends: an entry an attribute, or under SMP the sampled attribute and
-        its entry.
+        """Return what one user sends: one entry per attribute, or under SMP the sampled attribute
+        and its entry.
 
         Under RS+FD, the entries of all attributes but the sampled one are fakes. An entry is a
         randomized unary vector (UE), a hashed value and its seed (LH), or a value or unary vector
@@ -160,12 +160,13 @@ class TwoBudgets(_Records[Answer]):
     def answer(
         self, input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
     ) -> Answer:
-        """Return one user's first report: an entry an attribute, or under SMP the sampled attribute
-        and its entry.
+        """Return one user's first report: one entry per attribute, or under SMP the sampled
+        attribute and its entry.
 
         An entry is a value (L-GRR), a unary vector, or either (L-ADP).
 
-        Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+        Nothing is remembered, so call it once per user. A device that reports again uses
+        ``Client``.
         """
         return self._answer(self._factory, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
@@ -227,12 +228,13 @@ class Buckets(_Records[Answer]):
         *,
         rng: Rng = None,
     ) -> Answer:
-        """Return one user's first report: an entry an attribute, or under SMP the sampled attribute
-        and its entry.
+        """Return one user's first report: one entry per attribute, or under SMP the sampled
+        attribute and its entry.
 
         An entry has a bit for every bucket, −1 where it is not held.
 
-        Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+        Nothing is remembered, so call it once per user. A device that reports again uses
+        ``Client``.
         """
         return self._answer(DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, None, lst_b, d_bits)
 

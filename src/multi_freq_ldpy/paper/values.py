@@ -155,7 +155,8 @@ class TwoBudgets(_Values[Report]):
 
         A value (L-GRR), a vector of k zeros and ones (unary encoding), or either (L-ADP).
 
-        Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+        Nothing is remembered, so call it once per user. A device that reports again uses
+        ``Client``.
         """
         last_k, last_perm, last_1, answer = self._latest
         if k is last_k and eps_perm is last_perm and eps_1 is last_1 and rng is None:
@@ -208,7 +209,8 @@ class TwoBudgetsChoice(_Choice[Report]):
     ) -> Report:
         """Return the first report of a new user, a randomized hashed value and its seed.
 
-        Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+        Nothing is remembered, so call it once per user. A device that reports again uses
+        ``Client``.
         """
         last_k, last_perm, last_1, last_optimal, answer = self._latest
         if (
@@ -256,7 +258,8 @@ class Buckets(_Values[Vector]):
     ) -> Vector:
         """Return the first report of a new user, b numbers: bits, and −1 for the buckets not held.
 
-        Nothing is remembered, so call it once a user; a device that reports again uses ``Client``.
+        Nothing is remembered, so call it once per user. A device that reports again uses
+        ``Client``.
         """
         last_k, last_perm, last_b, last_bits, answer = self._latest
         if (

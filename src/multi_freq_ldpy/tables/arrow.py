@@ -1,6 +1,7 @@
 """Arrow columns without Python objects: reports as bytes, and the distinct values of a column."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,14 @@ def column_of(reports: NDArray[Any]) -> Any:
     """
     import pyarrow as pa
 
-    size = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
+    size = size_of(reports)
     buffer = pa.py_buffer(np.ascontiguousarray(reports).view(np.uint8).reshape(-1))
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(size), len(reports), [None, buffer])
+
+
+def size_of(reports: NDArray[Any]) -> int:
+    """Return the length of a report in an array of them."""
+    return reports.dtype.itemsize * prod(reports.shape[1:])
 
 
 def messages_of(column: Any, size: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import parallel, validate
+from . import arrow
 from .labels import Factored, as_python, factor_list, is_bit
 
 KINDS = ("pandas", "polars", "pyarrow")
@@ -121,15 +122,11 @@ def factor_columns(
         lists = columns_of(name, table, wanted)
         return {column: factor_list(values) for column, values in lists.items()}
     names = require_columns(name, table, wanted)
-    factor = {"pandas": _factor_pandas, "polars": _factor_polars, "pyarrow": _factor_arrow}[kind]
+    factor = {"pandas": _factor_pandas, "polars": _factor_polars, "pyarrow": arrow.factor_column}[
+        kind
+    ]
     jobs = [partial(factor, table[column], wanted[column]) for column in names]
     return dict(zip(names, parallel.map_jobs(jobs), strict=True))
-
-
-def _factor_arrow(column: Any, known: Sequence[Any]) -> Factored:
-    from .arrow import factor_column
-
-    return factor_column(column, known)
 
 
 def _factor_pandas(column: Any, known: Sequence[Any]) -> Factored:
@@ -153,7 +150,7 @@ def _factor_polars(column: Any, known: Sequence[Any]) -> Factored:
         if not found.null_count():
             return Factored(found.to_physical().to_numpy(), [*known, None])
     if find_spec("pyarrow"):
-        return _factor_arrow(column.to_arrow(), known)
+        return arrow.factor_column(column.to_arrow(), known)
     return factor_list(column.to_list())
 
 
@@ -168,11 +165,9 @@ def messages_of(
     if kind == "polars" and find_spec("pyarrow"):
         values = values.to_arrow()
     elif kind == "pandas" and type(values.dtype).__name__ == "ArrowDtype":
-        values = sys.modules["pyarrow"].chunked_array(values.array.__arrow_array__())
+        values = values.array.__arrow_array__()
     if kind == "pyarrow" or type(values).__module__.startswith("pyarrow"):
-        from .arrow import messages_of as messages_of_arrow
-
-        return *messages_of_arrow(values, size), values
+        return *arrow.messages_of(values, size), values
     entries = list(values)
     valid = [
         isinstance(each, bytes | bytearray | memoryview) and len(each) == size for each in entries
@@ -187,14 +182,12 @@ def build_reports(kind: str, column: str, reports: NDArray[Any], like: Any) -> A
     if kind != DICT and find_spec("pyarrow"):
         import pyarrow as pa
 
-        from .arrow import column_of
-
-        table = pa.table({column: column_of(reports)})
+        table = pa.table({column: arrow.column_of(reports)})
         if kind == "pandas":
             return table.to_pandas().set_axis(like.index)
         return table if kind == "pyarrow" else sys.modules["polars"].from_arrow(table)
-    size = reports.dtype.itemsize * int(np.prod(reports.shape[1:], dtype=np.int64))
-    messages = reports.view(np.uint8).reshape(-1).view(f"V{size}").astype(object)  # bytes
+    whole = f"V{arrow.size_of(reports)}"
+    messages = reports.view(np.uint8).reshape(-1).view(whole).astype(object)  # bytes
     if kind == "pandas":
         pandas = sys.modules["pandas"]
         return pandas.DataFrame({column: pandas.Series(messages, like.index, object)})
