@@ -183,14 +183,26 @@ def test_recommendations() -> None:
     for k, epsilon in ((4, 3.0), (100, 1.0), (1000, 2.0), (2, 0.5)):
         found = recommend(k, epsilon, n=5000)
         assert {type(each.protocol) for each in found} == set(ONE_SHOT)
-        assert [each.error for each in found] == sorted(each.error for each in found)
+        assert [each.total for each in found] == sorted(each.total for each in found)
+        grid = np.linspace(0, 1, 1001)
         for each in found:
-            assert each.error == pytest.approx(each.protocol.variance(5000) ** 0.5)
+            protocol = each.protocol
+
+            def population(f: Any, protocol: Any = protocol) -> Any:
+                return protocol.variance(5000, f) + f * (1 - f) / 5000
+
+            assert each.error == pytest.approx(protocol.variance(5000) ** 0.5)
+            assert each.total == pytest.approx(k * population(1 / k))
+            assert each.worst == pytest.approx(population(grid).max() ** 0.5, rel=1e-5)
+            assert each.limit >= 1 - 1e-9
             assert each.report_bytes == each.protocol.report_bytes
+        assert found[0].limit == pytest.approx(1, rel=1e-6)
     short = recommend(1000, 1.0, max_bytes=5)
     assert {type(each.protocol).__name__ for each in short} == {"GRR", "OLH", "BLH"}
     assert {type(each.protocol).__name__[0] for each in recommend(10, (2.0, 1.0))} == {"L"}
-    assert list(short.to_frame("pandas").columns) == ["protocol", "error", "bytes", "work"]
+    assert list(short.to_frame("pandas").columns) == [
+        *("protocol", "total", "limit", "error", "worst", "bytes", "work")
+    ]
     assert [each.work for each in recommend(100, 1.0) if type(each.protocol) is OUE] == [2]
     for wrong in (
         lambda: recommend(1, 1.0),
@@ -225,16 +237,47 @@ def test_how_many_users_and_how_much_budget(factory: Any, k: Any, epsilon: Any) 
             * float(np.max(factory(k, *(share * each for each in budgets)).variance(n, 0.1))) ** 0.5
         )
 
-    n = sample_size(factory, k, epsilon, 0.02, f=0.1)
+    n = sample_size(factory, k, epsilon, 0.02, f=0.1, of="sample")
     assert reach(n) <= 0.02 < reach(n - 1)
     single = (
         factory
         if len(budgets) == 1
         else (lambda k, eps: factory(k, eps * budgets[0] / budgets[1], eps))
     )
-    least = epsilon_for(single, k, n, 0.02, f=0.1)
+    least = epsilon_for(single, k, n, 0.02, f=0.1, of="sample")
     assert least == pytest.approx(budgets[-1], rel=1e-4)
     assert reach(n, least / budgets[-1]) <= 0.02
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("factory", "k", "epsilon"), [(GRR, 2, 4.0), (OUE, 5, 2.0), (partial(SMP, GRR), [2, 3], 3.0)]
+)
+def test_sample_sizes_are_for_the_worst_frequency_of_a_population(
+    factory: Any, k: Any, epsilon: float
+) -> None:
+    """Of 4000 samples of a population, 95 % are within the error at the worst f, and no more.
+
+    Six standard deviations, and what the normal law is off.
+    """
+    error, generator, times = 0.05, np.random.default_rng(7), 4000
+    n = sample_size(factory, k, epsilon, error)
+    mechanism, grid = factory(k, epsilon), np.linspace(0, 1, 201)
+    needed = [sample_size(factory, k, epsilon, error, f=f) for f in grid.tolist()]
+    assert n - 2 <= max(needed) <= n
+    f, within = float(grid[int(np.argmax(needed))]), 0
+    sizes = [k] if isinstance(k, int) else k
+    for _ in range(times):
+        held = [
+            generator.multinomial(n, [f] + [(1 - f) / (size - 1)] * (size - 1)) for size in sizes
+        ]
+        counted = mechanism.simulate(held if len(held) > 1 else held[0], generator)
+        found = mechanism.estimate(counted)
+        attributes = list(found) if len(held) > 1 else [found]
+        worst = max(attributes, key=lambda each: each.std[0])
+        within += abs(float(worst.frequencies[0]) - f) <= error
+    assert abs(within / times - 0.95) < 6 * (0.95 * 0.05 / times) ** 0.5 + 0.01
+    assert sample_size(factory, k, epsilon, error, of="sample") < n or epsilon < 3
 
 
 def test_planning_refuses() -> None:
@@ -243,13 +286,14 @@ def test_planning_refuses() -> None:
         lambda: sample_size(GRR, 5, 1.0, 2.0),
         lambda: sample_size(GRR, 5, 1.0, 0.1, level=1.0),
         lambda: sample_size(GRR, 5, 1.0, 0.1, f=2),
+        lambda: sample_size(GRR, 5, 1.0, 0.1, of="all"),
         lambda: sample_size(3, 5, 1.0, 0.1),
         lambda: sample_size(GRR, 5, (1.0, 2.0), 0.1),
         lambda: epsilon_for(LGRR, 5, 100, 0.1),
         lambda: epsilon_for(GRR, 5, 0, 0.1),
     ):
         with pytest.raises(
-            (ValueError, TypeError), match="error|level|f must|factory|budget|n must"
+            (ValueError, TypeError), match="error|level|f must|of must|factory|budget|n must"
         ):
             wrong()
     with pytest.raises(ValueError, match="cannot be reached with n=10 users"):
@@ -370,13 +414,12 @@ def test_data_of_many_forms() -> None:
 
 def test_samples_of_attributes_need_some_answers() -> None:
     sizes = [
-        sample_size(partial(SMP, GRR), [2, 3], epsilon, 0.1, f=0.5)
+        sample_size(partial(SMP, GRR), [2, 3], epsilon, 0.1, f=0.5, of="sample")
         for epsilon in (2.0, 6.0, 8.0, 50.0)
     ]
     assert sizes == sorted(sizes, reverse=True) and sizes[-1] > 90
     assert sample_size(partial(SMP, GRR), [2, 3], 50.0, 0.5, f=0.0) == 20
-    assert epsilon_for(lambda k, eps: LOSUE(k, eps, 0.5), 10, 10_000_000, 0.01) == pytest.approx(
-        0.5, rel=1e-3
-    )
+    needed = epsilon_for(lambda k, eps: LOSUE(k, eps, 0.5), 10, 10_000_000, 0.01)
+    assert needed == pytest.approx(0.5, rel=1e-3)
     with pytest.raises(TypeError, match="factory must make a protocol"):
         sample_size(lambda k, eps: 3, 5, 1.0, 0.1)

@@ -23,8 +23,10 @@ from multi_freq_ldpy import (
     Panel,
     Rounds,
     Survey,
+    Tally,
     compare,
 )
+from multi_freq_ldpy.estimation import rendering
 from multi_freq_ldpy.estimation.postprocess import METHODS, Method
 
 
@@ -209,7 +211,7 @@ def test_differences_in_the_population(protocol: Any) -> None:
     std, population = np.mean(stated, axis=0)
     assert np.std(found) == pytest.approx(population, rel=0.07) and population > 1.07 * std
     low, high = difference.interval(of="population")
-    assert high - low == pytest.approx(2 * 1.959964 * difference.std_population)
+    assert high - low == pytest.approx(2 * 1.959964 * difference.std_population, rel=0.01)
     with pytest.raises(ValueError, match="of must be one of 'sample', 'population', not 'all'"):
         difference.interval(of="all")
 
@@ -224,6 +226,94 @@ def test_differences_refuse() -> None:
     assert GRR(4, 1.0).estimate([]).difference(0, {1, 2}).std == np.inf
     low, high = estimate.difference(0, 1).interval()
     assert -1 <= low < 0 < high <= 1
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ([600, 300, 100], "a is more frequent than b by 82.4 percentage points"),
+        ([300, 600, 100], "b is more frequent than a by 82.4 percentage points"),
+        ([305, 300, 395], "a and b may be equally frequent: they differ by 1.4 percentage points"),
+    ],
+)
+def test_differences_are_sentences(counts: list[int], sentence: str) -> None:
+    protocol = GRR(3, 1.0)
+    estimate = protocol.estimate(Tally(protocol, np.array(counts), 1000)).labelled("abc")
+    difference = estimate.difference("a", "b")
+    low, high = difference.interval()
+    low, high = (low, high) if difference.value > 0 else (-high, -low)
+    assert repr(difference) == f"{sentence} (95 % interval: {100 * low:.1f} to {100 * high:.1f})"
+
+
+def test_differences_between_groups_of_people() -> None:
+    """Frequencies, errors and labels of two estimates of different users, with other budgets."""
+    young, old = GRR(3, 1.0), OUE(3, 2.0)
+    first = young.estimate(young.simulate([500, 300, 200], 1)).labelled("abc", "answer")
+    second = old.estimate(old.simulate([2000, 1000, 1000], 2)).labelled("abc", "answer")
+    found = first.difference(second, names=("the young", "the old"))
+    assert np.array_equal(found.values, first.frequencies - second.frequencies)
+    assert np.allclose(found.std, np.hypot(first.std, second.std))
+    assert np.array_equal(found.interval()[1], found["b"].interval())
+    assert [each.value for each in found] == found.values.tolist() and len(found) == 3
+    table = found.to_frame("dict")
+    assert list(table) == ["value", "difference", "std", "low", "high"]
+    assert table["value"] == ["a", "b", "c"]
+    assert repr(found).splitlines()[0] == (
+        "Difference of answer, the young minus the old: frequency ± standard error"
+    )
+    assert "a among the young and the old may be equally frequent" in repr(found["a"])
+    for wrong, match in (
+        (lambda: first.difference(first), "of other users"),
+        (lambda: first.difference(second.labelled("abd")), "of the values"),
+        (lambda: first.difference(second.norm_sub()), "norm_sub estimates have no difference"),
+        (lambda: first.difference(second, names=("x",)), "names must be two names"),
+        (lambda: found["d"], "value must be one of 'a', 'b', 'c', not 'd'"),
+    ):
+        with pytest.raises((ValueError, KeyError), match=match):
+            wrong()
+    for wrong in (lambda: first.difference(second, "a"), lambda: first.difference("a")):
+        with pytest.raises(TypeError, match="second must"):
+            wrong()
+
+
+def test_one_group_of_people_may_be_large() -> None:
+    """With few users beside very many, the error is that of the few."""
+    protocol = OUE(4, 1.0)
+    few = protocol.estimate(protocol.simulate([10, 10, 10, 10], 1))
+    many = protocol.estimate(protocol.simulate([10**6] * 4, 1))
+    for found, alone in zip(few.difference(many).interval(), few.interval(), strict=True):
+        assert -0.255 < found[0] < found[1] < 0.755
+        assert abs(found[1] - (alone[1] - 0.25)) < 0.15
+
+
+def test_estimates_by_label() -> None:
+    estimate = GRR(3, 1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+    named = estimate.labelled([1, True, "no"], "answer")
+    for label, i in ((1, 0), (True, 1), ("no", 2), (np.int64(1), 0)):
+        one = named[label]
+        assert float(one) == estimate.frequencies[i] and one.std[0] == estimate.std[i]
+        assert np.array_equal(one.interval(), estimate.interval()[i : i + 1])
+    assert float(estimate[2]) == estimate.frequencies[2]
+    assert [float(each) for each in named.norm_sub()] == estimate.norm_sub().frequencies.tolist()
+    assert repr(named["no"]).splitlines()[1].startswith("no  -0.17")
+    for wrong in ("yes", 3, None, [1], 2**70):
+        with pytest.raises(KeyError, match="value must be one of"):
+            named[wrong]
+    with pytest.raises(TypeError, match="an estimate of 3 values is not one number"):
+        float(estimate)
+
+
+def test_estimates_outside_their_intervals_are_marked() -> None:
+    """In tables and on pages, with one footnote; nothing where nothing is outside."""
+    estimate = GRR(3, 1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+    low, high = estimate.interval().T
+    outside = (estimate.frequencies < low) | (estimate.frequencies > high)
+    assert outside.tolist() == estimate.to_frame("dict")["outside"] == [True, False, True]
+    page = estimate._repr_html_()
+    assert page.count("%*") == 2 and page.count(rendering.OUTSIDE) == 1
+    for plain in (estimate.norm_sub(), GRR(3, 1.0).estimate([0, 1, 2] * 50)):
+        assert "*" not in plain._repr_html_()
+    assert "outside" not in estimate.norm_sub().to_frame("dict")
 
 
 @pytest.mark.statistical
@@ -360,7 +450,9 @@ def test_postprocessings_are_read_from_one_dict(monkeypatch: pytest.MonkeyPatch)
     assert compare([GRR], [0, 1, 1], [1.0], repeats=2, estimator="halved", rng=1).best()
     with pytest.raises(ValueError, match="short must return 3 finite frequencies, not"):
         estimate.postprocess("short")
-    with pytest.raises(ValueError, match="method must be one of 'raw', 'norm'.*not 'best'"):
+    with pytest.raises(
+        ValueError, match="method must be one of 'raw', 'norm_sub', 'mle', 'norm', .*not 'best'"
+    ):
         estimate.postprocess("best")
     with pytest.raises(ValueError, match="further post-processing"):
         estimate.postprocess("halved").postprocess("norm")

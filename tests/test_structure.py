@@ -106,6 +106,7 @@ def bare_any(annotation: Any) -> bool:
 ANYTHING = {
     "Estimate.to_frame": "a table of any kind",
     "Estimates.to_frame": "a table of any kind",
+    "Differences.to_frame": "a table of any kind",
     "Rounds.to_frame": "a table of any kind",
     "Comparison.to_frame": "a table of any kind",
     "Survey.randomize": "a table of any kind",

@@ -29,7 +29,16 @@ from multi_freq_ldpy import (
     registry,
 )
 from multi_freq_ldpy.analysis.worst_case import laws_of
-from multi_freq_ldpy.checks.measures import measure_coverage, measure_fit, measure_means
+from multi_freq_ldpy.checks.measures import (
+    SHARES,
+    group_law,
+    measure_between,
+    measure_coverage,
+    measure_difference,
+    measure_few,
+    measure_fit,
+    measure_means,
+)
 from multi_freq_ldpy.checks.tools import Z, chi_square
 from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.protocol import OneShot, budgets_of
@@ -71,6 +80,7 @@ def jobs(quick: bool) -> dict[str, list[Job]]:
     many = 10**5 if quick else 4 * 10**6
     audits: list[Job] = [partial(audited, i, 20 if quick else 200) for i in range(4)]
     fits: list[Job] = [partial(fit, each, many) for each in small()]
+    fews: list[Job] = [partial(few, cls, quick) for cls in [*ONE_SHOT, *CHAINS]]
     return {
         "enumeration": [
             partial(enumerated, way) for way in ("one attribute", "over time", "SPL", "SMP", "RSFD")
@@ -83,7 +93,19 @@ def jobs(quick: bool) -> dict[str, list[Job]]:
             for cls in [*ONE_SHOT, SHE, *CHAINS]
             for epsilon in (0.5, 1.0, 3.0, 6.0)
         ],
+        "few reports": [*fews, partial(few_in_groups, quick)],
+        "differences": [
+            partial(difference, protocol, of, quick)
+            for protocol in COMPARED[:: 3 if quick else 1]
+            for of in ("sample", "population")
+        ],
     }
+
+
+COMPARED: list[Any] = [
+    *(GRR(10, 1.0), GRR(10, 3.0), GRR(3, 6.0)),
+    *(OUE(10, 1.0), OUE(10, 3.0), SS(20, 1.0), OLH(10, 1.0)),
+]
 
 
 # Exact losses
@@ -364,7 +386,7 @@ def coverage(cls: Any, epsilon: float, quick: bool) -> Found:
         channel = protocol.channel
         f = round(n * f) / n
         covered = measure_coverage(channel, n, n, f, of)
-        large = min(n, n * float(channel.spread[1])) >= intervals.SMALL
+        large = n > intervals.FEW and n * float(channel.spread[1]) >= intervals.SMALL
         found.holds(
             covered > 0.94,
             protocol,
@@ -381,4 +403,73 @@ def coverage(cls: Any, epsilon: float, quick: bool) -> Found:
         found.rows.append(
             (cls.__name__, k, epsilon, n, f, of, covered, n * float(channel.spread[1]))
         )
+    return found
+
+
+# Few reports
+
+
+def few(cls: Any, quick: bool) -> Found:
+    """Hold the exact coverage of 20 to 200 reports to 95 % at least, over k, ε, n and f."""
+    found, covered = Found(), []
+    for k, epsilon, n, of in _few_cells(quick):
+        protocol = cls(k, 2.5 * epsilon, epsilon) if cls in CHAINS else cls(k, epsilon)
+        covered += _hold_few(found, protocol, measure_few(protocol.channel, n, of), n, of)
+    found.rows.append((cls.__name__, "one", len(covered), min(covered), float(np.mean(covered))))
+    return found
+
+
+def few_in_groups(quick: bool) -> Found:
+    """Hold the coverage for groups of two values to the same.
+
+    Laws come from the listed reports, whether or not the channel knows them.
+    """
+    found = Found()
+    for cls in (GRR, OUE, SS, OLH):
+        covered = []
+        for _, epsilon, n, of in _few_cells(quick):
+            protocol = cls(8, min(epsilon, 2.0))
+            law = partial(group_law, protocol, 2, sampled=of == "population")
+            measured = measure_few(protocol.channel.group(2), n, of, law)
+            covered += _hold_few(found, protocol, measured, n, of)
+        found.rows.append((cls.__name__, "two", len(covered), min(covered), np.mean(covered)))
+    return found
+
+
+def _few_cells(quick: bool) -> Any:
+    return product(
+        (10,) if quick else (2, 10, 100),
+        (1.0,) if quick else (0.5, 1.0, 3.0, 6.0),
+        (50,) if quick else (20, 50, 100, 200),
+        ("sample", "population"),
+    )
+
+
+def _hold_few(found: Found, protocol: Any, covered: list[float], n: int, of: str) -> list[float]:
+    for f, each in zip(SHARES, covered, strict=True):
+        why = f"intervals of the {of} cover {each:.4f} at n={n}, f={f}"
+        found.holds(each >= 0.95 - 1e-6, protocol, None, why)
+    found.add("settings of intervals", len(covered))
+    return covered
+
+
+# Differences
+
+
+def difference(protocol: Any, of: str, quick: bool) -> Found:
+    """Hold the exact coverage of differences to 94 % at least: of two values among the same users,
+    and of one value among two groups of users.
+    """
+    found, within, between = Found(), [], []
+    pairs = [(0.0, 0.0), (0.1, 0.0), (0.5, 0.1), (0.3, 0.3)]
+    for shares in pairs[::3] if quick else pairs:
+        numbers = (30,) if quick else (30, 100)
+        within += [measure_difference(protocol.channel, n, shares, of) for n in numbers]
+        between.append(measure_between(protocol.channel, (20, 40), shares, of))
+    for what, covered in (("two values", within), ("two groups of users", between)):
+        why = f"differences of {what} of the {of} cover {min(covered):.4f}"
+        found.holds(min(covered) > 0.94, protocol, None, why)
+        found.add("settings of differences", len(covered))
+        least, mean = f"{min(covered):.4f}", f"{np.mean(covered):.4f}"
+        found.rows.append((repr(protocol), what, of, len(covered), least, mean))
     return found

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .core.channel import Affine, Channel
     from .core.privacy import Privacy
     from .core.randomness import Stream
-    from .estimation.estimate import Difference, Estimate
+    from .estimation.differences import Difference, Differences
+    from .estimation.estimate import Estimate
     from .estimation.several import Estimates, Rounds
     from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
     from .longitudinal.client import Client
@@ -65,6 +66,7 @@ __all__ = [
     "Comparison",
     "DBitFlipPM",
     "Difference",
+    "Differences",
     "Estimate",
     "Estimates",
     "Influence",
@@ -101,7 +103,8 @@ _HOMES = {
     "core.channel": "Affine Channel",
     "core.privacy": "Privacy",
     "core.randomness": "Stream",
-    "estimation.estimate": "Difference Estimate",
+    "estimation.differences": "Difference Differences",
+    "estimation.estimate": "Estimate",
     "estimation.several": "Estimates Rounds",
     "longitudinal.chains": "LBLH LGRR LOLH LOSUE LOUE LSOUE LSUE",
     "longitudinal.client": "Client",

@@ -3,21 +3,30 @@
 The checks compare it with limits; the long verification draws more reports and prints it.
 """
 
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.channel import Channel
+from .. import wire
+from ..core.channel import Channel, users_law
 from ..core.randomness import Stream
 from ..estimation import intervals
+from ..estimation.estimate import Estimate
 from ..mechanism import Mechanism
+from ..protocol import Protocol
 from .tools import cell_of, chi_square, count_reports, inputs_of_all
 
 BATCH = 2**20
 """Reports that are drawn together."""
+
+CountLaw: TypeAlias = Callable[[int, float], tuple[int, NDArray[np.float64]]]
+"""From n and a true frequency to the law of a count."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,130 @@ def measure_coverage(
     found = intervals.limits(channel.estimate(counts, n), counts, n, users, channel, 0.95, of)
     weights = np.add.reduceat(law[drawn], np.arange(0, len(drawn), step))[: len(chosen)]
     return float(weights[(found[:, 0] <= f) & (f <= found[:, 1])].sum() / weights.sum())
+
+
+SHARES = 0.0, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 1.0
+"""True frequencies, for which few reports are held to their intervals."""
+
+
+def measure_few(channel: Channel, n: int, of: str, laws: CountLaw | None = None) -> list[float]:
+    """Return the probabilities that 95 % intervals of n reports cover each of ``SHARES``.
+
+    Every count is gone through. ``laws`` gives the law of a count where the channel does not.
+    """
+    law_of = laws or partial(channel.count_law, sampled=of == "population")
+    shares = [f if of == "population" else round(n * f) / n for f in SHARES]
+    parts = [(f, *law_of(n, f)) for f in shares]
+    first = min(start for _, start, _ in parts)
+    likely = np.zeros(max(start + law.size for _, start, law in parts) - first)
+    for _, start, law in parts:
+        np.maximum.at(likely, np.arange(start - first, start - first + law.size), law)
+    places = np.flatnonzero(likely > 1e-9)
+    counts, found = first + places, np.full((likely.size, 2), np.nan)
+    x = channel.estimate(counts, n)
+    found[places] = intervals.limits(x, counts, n, n, channel, 0.95, of)
+    covered = []
+    for f, start, law in parts:
+        low, high = found[start - first : start - first + law.size].T
+        covered.append(float(law[(low <= f) & (f <= high)].sum()))
+    return covered
+
+
+def group_law(
+    protocol: Protocol, m: int, n: int, f: float, *, sampled: bool
+) -> tuple[int, NDArray[np.float64]]:
+    """Return the law of the count of the first m values together, from the listed reports."""
+    laws = []
+    for value in (0, m):
+        law = protocol.law(value)
+        reports = wire.decode(protocol, b"".join(law))
+        supported = protocol._supports(reports)[:, :m].sum(axis=1)
+        weights = np.array([float(chance) for chance in law.values()])
+        counted = np.bincount(supported, weights=weights, minlength=m + 1)
+        laws.append(counted.astype(np.float64))
+    return users_law([laws[0], laws[0], laws[1]], n, (f, 0.0), sampled=sampled)
+
+
+def measure_difference(channel: Channel, n: int, shares: tuple[float, float], of: str) -> float:
+    """Return the probability that 95 % intervals cover the difference of two values' frequencies.
+
+    For each sum of the two counts, limits grow with their difference: bisection finds the
+    differences whose intervals cover.
+    """
+    chances = _joint_law(channel, n, shares, of == "population")
+    first, second = (f if of == "population" else round(n * f) / n for f in shares)
+    true, total = first - second, 0.0
+
+    def limits(own: int, other: int) -> tuple[float, float]:
+        counts = np.array([own, other])
+        estimate = Estimate(channel.estimate(counts, n), np.full(2, n), channel, counts, n)
+        return estimate.difference(0, 1).interval(0.95, of)
+
+    for both in range(2 * n + 1):
+        owns = np.arange(max(0, both - n), min(n, both) + 1)
+        weights = chances[owns, both - owns]
+        if weights.sum() < 1e-5:
+            continue
+        bounds = partial(lambda own, both: limits(int(own), both - int(own)), both=both)
+        low = bisect_left(owns, True, key=lambda own: bounds(own)[1] >= true - 1e-9)
+        high = bisect_left(owns, True, key=lambda own: bounds(own)[0] > true + 1e-9)
+        total += float(weights[low:high].sum())
+    return total / float(chances.sum())
+
+
+def _joint_law(
+    channel: Channel, n: int, shares: tuple[float, float], sampled: bool
+) -> NDArray[np.float64]:
+    """Return the probabilities of all pairs of counts of two values."""
+    p, q, own_other, others = (
+        float(m or 0) for m in (channel.p, channel.q, channel.own_other, channel.others)
+    )
+
+    def pairs(one: float, two: float, both: float) -> NDArray[np.complex128]:
+        law = np.array([[1 - one - two + both, two - both], [one - both, both]])
+        return np.fft.rfft2(law, (n + 1, n + 1))
+
+    parts = [pairs(p, q, own_other), pairs(q, p, own_other), pairs(q, q, others)]
+    weights = [*shares, 1 - sum(shares)]
+    if sampled:
+        transform = sum(w * part for w, part in zip(weights, parts, strict=True)) ** n
+    else:
+        held = [round(n * f) for f in shares]
+        numbers = [*held, n - sum(held)]
+        transform = np.prod([part**m for part, m in zip(parts, numbers, strict=True)], axis=0)
+    return np.clip(np.fft.irfft2(transform, (n + 1, n + 1)), 0.0, None)
+
+
+def measure_between(
+    channel: Channel, users: tuple[int, int], shares: tuple[float, float], of: str
+) -> float:
+    """Return the probability that 95 % intervals cover the difference of one value's frequencies
+    among two groups of users.
+    """
+    first, second = (
+        f if of == "population" else round(n * f) / n for n, f in zip(users, shares, strict=True)
+    )
+    laws = [
+        channel.count_law(n, f, sampled=of == "population")
+        for n, f in zip(users, (first, second), strict=True)
+    ]
+    true, total = first - second, 0.0
+
+    def limits(own: int, other: int) -> tuple[float, float]:
+        one, two = (
+            Estimate(channel.estimate([c], n), np.array([n]), channel, np.array([c]), n)
+            for c, n in zip((own, other), users, strict=True)
+        )
+        return one.difference(two)[0].interval(0.95, of)
+
+    (start, chances), (other_start, weights) = laws
+    owns = start + np.arange(chances.size)
+    for i in np.flatnonzero(weights > 1e-5):
+        bounds = partial(lambda own, other: limits(int(own), other), other=int(other_start + i))
+        low = bisect_left(owns, True, key=lambda own: bounds(own)[1] >= true - 1e-9)
+        high = bisect_left(owns, True, key=lambda own: bounds(own)[0] > true + 1e-9)
+        total += float(weights[i] * chances[low:high].sum())
+    return total / float(weights[weights > 1e-5].sum())
 
 
 def _count_laws(

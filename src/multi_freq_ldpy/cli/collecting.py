@@ -37,9 +37,9 @@ from .terminal import (
     Json,
     Seed,
     SurveyFile,
-    as_json_text,
     build_example,
     command,
+    estimates_as_json,
     out,
     print_estimates,
     say,
@@ -72,7 +72,7 @@ def demo(
             progress.step("", many)
     found = survey.estimate(counted)
     if as_json:
-        print(as_json_text(found.to_frame("dict")))
+        print(estimates_as_json(found))
         return
     out.print(
         f"{users:,} people who do not exist answer three questions. Each sends"
@@ -223,8 +223,8 @@ def estimate(
         print(f"{counted.invalid:,} messages left out that are no reports", file=sys.stderr)
     raw = shared.estimate(counted)
     found = raw.postprocess(method)
-    columns = found.to_frame("dict")
     if csv:
+        columns = found.to_frame("dict")
         text = StringIO()
         writer(text, lineterminator="\n").writerows(
             [[*columns], *zip(*columns.values(), strict=True)]
@@ -234,7 +234,7 @@ def estimate(
     if plot:
         with open_atomic(plot, force) as file:
             plots.save_figure(found.plot(), file, plot.suffix.lower().lstrip("."))
-    print(as_json_text(columns)) if as_json else print_estimates(found)
+    print(estimates_as_json(found)) if as_json else print_estimates(found)
 
 
 @command

@@ -18,6 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ..estimation.postprocess import METHODS
+from ..estimation.rendering import OUTSIDE, find_outside
 from ..estimation.several import Estimates
 from ..protocol import Protocol, budgets_of
 
@@ -52,7 +53,8 @@ def start(
 
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-ESTIMATORS = f"raw, {', '.join(list(METHODS)[:-1])} or {[*METHODS][-1]}."
+OFFERED = [name for name in METHODS if name != "norm"]  # which is for the paper's functions
+ESTIMATORS = f"raw, {', '.join(OFFERED[:-1])} or {OFFERED[-1]}."
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Seed = Annotated[
     int | None,
@@ -128,16 +130,28 @@ def print_table(columns: dict[str, list[Any]], title: str | None = None) -> None
     out.print(table)
 
 
+def estimates_as_json(estimates: Estimates) -> str:
+    """Return the columns of all estimates as JSON, with a note on those outside their intervals."""
+    columns = estimates.to_frame("dict")
+    note = {"note": OUTSIDE} if any(columns.get("outside", ())) else {}
+    return as_json_text(columns | note)
+
+
 def print_estimates(estimates: Estimates) -> None:
     """Print estimates with bars."""
+    marked = False
     for estimate in estimates:
         limits = estimate.interval() if estimate.method == "raw" else None
+        outside = [False] * len(estimate)
+        if limits is not None:
+            outside = find_outside(estimate.frequencies, limits)
+        marked |= any(outside)
         columns: dict[str, list[Any]] = {
             estimate.name or "value": list(estimate.values),
             "%": [f"{100 * f:.1f}" for f in estimate.frequencies],
             "": [
-                "█" * round(30 * min(1.0, max(0.0, f))) if f == f else ""
-                for f in estimate.frequencies
+                "█" * round(30 * min(1.0, max(0.0, f))) + "*" * mark if f == f else ""
+                for f, mark in zip(estimate.frequencies, outside, strict=True)
             ],
         }
         if limits is not None:
@@ -146,3 +160,5 @@ def print_estimates(estimates: Estimates) -> None:
             }
         print_table(columns)
         out.print()
+    if marked:
+        out.print(f"* {OUTSIDE}")

@@ -3,8 +3,10 @@ counts.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from math import ceil
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -96,16 +98,35 @@ class Channel(ABC):
         """
         raise ValueError("the law of this count is not known")
 
-    def sampled_variance(self, share: Fraction, n: NDArray[np.int64], f: Floats) -> float | Floats:
+    def knows_difference(self, sizes: tuple[int, int]) -> bool:
+        """Tell whether ``difference_law`` knows the law for two groups of these sizes."""
+        return False
+
+    def difference_law(
+        self, sizes: tuple[int, int], n: int, shares: tuple[float, float], *, sampled: bool
+    ) -> tuple[int, Floats]:
+        """Return the law of the count of one group of values minus the count of another.
+
+        It is given as (smallest value, probabilities). The two groups have ``sizes`` values, and
+        ``shares`` of the n users hold one of them: exactly, or, if ``sampled``, on average.
+        """
+        raise ValueError("the law of this difference is not known")
+
+    def sampled_variance(
+        self, share: Fraction, n: NDArray[np.int64], f: Floats, of: str = "sample"
+    ) -> float | Floats:
         """Return the variance for users each of whom answers with probability ``share``, if anybody
         does: the noise, and who answers.
+
+        Of a population, the n users are drawn as well.
         """
-        if share == 1:
+        everyone, population = share == 1, of == "population"
+        if everyone and not population:
             return self.variance(n, f)
         each = np.vectorize(lambda users: mean_inverse(int(users), float(share)), otypes=[float])(n)
         with np.errstate(invalid="ignore"):
-            sampling = np.where(n > 1, f * (1 - f) * (n * each - 1) / np.maximum(n - 1, 1), 0.0)
-        result = self.variance(1, f) * each + sampling
+            drawn = np.where(n > 1, (n * each - 1) / np.maximum(n - 1, 1), 0.0)
+        result = self.variance(1, f) * each + f * (1 - f) * (each if population else drawn)
         return float(result) if result.ndim == 0 else result
 
 
@@ -118,7 +139,8 @@ class Affine(Channel):
     values, one of them the user's own, or neither; they give the errors of groups. ``gap`` is
     p − q, kept apart because for small budgets the difference of floats loses its digits.
     ``smallest`` and ``largest`` bound a contribution: 0 and 1, or −1 and 1 where the second moments
-    are other ones. Numbers are floats, or Fractions where exactness is wanted.
+    are other ones. ``bits`` is the number of independent bits whose sum a contribution is, and 0
+    where bits depend on each other. Numbers are floats, or Fractions where exactness is wanted.
 
     >>> grr = Affine(p=0.5, q=0.25, own_other=0.0, others=0.0)
     >>> grr.estimate([40, 35, 25], 100)
@@ -137,6 +159,7 @@ class Affine(Channel):
     largest: int = 1
     unit: float = None  # type: ignore[assignment]
     smallest: int = None  # type: ignore[assignment]
+    bits: int = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gap", self.p - self.q if self.gap is None else self.gap)
@@ -242,7 +265,8 @@ class Affine(Channel):
         """
         lasting = self.recalled(p, q)
         own_other, others = (0 * q, 0 * q) if exclusive else (lasting.own_other, lasting.others)
-        return Affine(lasting.p, lasting.q, own_other=own_other, others=others)
+        bits = 0 if exclusive else self.bits
+        return Affine(lasting.p, lasting.q, own_other=own_other, others=others, bits=bits)
 
     def recalled(self, p: Number, q: Number) -> "Affine":
         """Return the channel of what a report contributes on average after such a second round,
@@ -306,13 +330,14 @@ class Affine(Channel):
             largest=m * self.largest,
             unit=self.unit,
             smallest=m * self.smallest,
+            bits=m * self.bits,
         )
 
     @property
     def known_law(self) -> bool:
-        """Whether contributions have two values only: counts are then binomial."""
+        """Whether contributions are independent bits, or have two values only."""
         low, high = self._two_values
-        return all(
+        return self.bits > 0 or all(
             second == (low + high) * mean - low * high
             for mean, second in ((self.p, self.p2), (self.q, self.q2))
         )
@@ -330,18 +355,97 @@ class Affine(Channel):
         """
         if not self.known_law:
             raise ValueError("the law of this count is not a sum of two binomials")
-        low, high = self._two_values
-        p, q = ((float(mean) - low) / (high - low) for mean in (self.p, self.q))
+        low, high = (0, 1) if self.bits else self._two_values
+        many = max(1, self.bits)
+        q = (float(self.q) - low) / (high - low) / many
+        p = q + self.slope / (high - low)
         if sampled:
-            start, law = binomial(n, q + f * (p - q))
+            parts = binomial(n, q + f * (p - q)), binomial((many - 1) * n, q)
         else:
             own = round(n * f)
-            start, law = binomial(own, p)
-            other_start, other_law = binomial(n - own, q)
-            start, law = start + other_start, convolve(law, other_law)
+            parts = binomial(own, p), binomial(many * n - own, q)
+        start, law = parts[0][0] + parts[1][0], convolve(parts[0][1], parts[1][1])
         if high - low > 1:  # nothing is counted in between
             law = np.insert(law, np.repeat(np.arange(1, law.size), high - low - 1), 0.0)
         return n * low + (high - low) * start, law
+
+    def knows_difference(self, sizes: tuple[int, int]) -> bool:
+        """Tell whether what a report contributes to both groups together is known."""
+        if not self.binary or self.own_other is None or self.others is None:
+            return False
+        exclusive = self.own_other == self.others == 0
+        return self.bits == 1 or exclusive or sizes == (1, 1)
+
+    def difference_law(
+        self, sizes: tuple[int, int], n: int, shares: tuple[float, float], *, sampled: bool
+    ) -> tuple[int, Floats]:
+        """Return the law of the count of one group of values minus the count of another.
+
+        It is given as (smallest value, probabilities). The two groups have ``sizes`` values, and
+        ``shares`` of the n users hold one of them: exactly, or, if ``sampled``, on average.
+        """
+        if not self.knows_difference(sizes):
+            raise ValueError("the law of this difference is not known")
+        laws = [self._contributed(sizes, own) for own in ((1, 0), (0, 1), (0, 0))]
+        start, law = users_law(laws, n, shares, sampled=sampled)
+        return start - n * sizes[1], law
+
+    def _contributed(self, sizes: tuple[int, int], own: tuple[int, int]) -> Floats:
+        """Return the law of what a report contributes to the first group minus to the second.
+
+        Contributions start at minus the second size. ``own`` tells to which group the user's own
+        value belongs.
+        """
+        p, q = float(self.p), float(self.q)
+        if self.bits == 1:
+            bits = []
+            for size, bit in zip(sizes, own, strict=True):
+                start, others = binomial(size - bit, q)
+                whole = np.zeros(size - bit + 1)
+                whole[start : start + others.size] = others
+                bits.append(convolve(whole, np.array([1 - p, p])) if bit else whole)
+            return convolve(bits[0], bits[1][::-1])
+        assert self.own_other is not None and self.others is not None
+        both = float(self.own_other if any(own) else self.others)
+        # Several values only where a report supports one of them
+        more, less = (
+            (size - bit) * q + bit * p - both for size, bit in zip(sizes, own, strict=True)
+        )
+        law = np.zeros(sum(sizes) + 1)
+        law[sizes[1] - 1 : sizes[1] + 2] = less, 1 - more - less, more
+        return law
+
+
+def users_law(
+    laws: Sequence[Floats], n: int, shares: tuple[float, float], *, sampled: bool
+) -> tuple[int, Floats]:
+    """Return the law of the sum of what n users contribute, as (smallest value, probabilities).
+
+    Users have one of three laws, each from 0 on. ``shares`` of them have the first and the second:
+    exactly, or, if ``sampled``, on average.
+    """
+    first, second = shares
+    weights = [first, second, 1 - first - second]
+    if sampled:
+        mixed = np.sum([w * law for w, law in zip(weights, laws, strict=True)], axis=0)
+        parts, numbers = [mixed], [n]
+    else:
+        own, other = round(n * first), round(n * second)
+        parts, numbers = list(laws), [own, other, n - own - other]
+    at = np.arange(laws[0].size)
+    means = [float(part @ at) for part in parts]
+    spreads = [float(part @ (at - mean) ** 2) for part, mean in zip(parts, means, strict=True)]
+    centre, spread = (float(np.dot(numbers, each)) for each in (means, spreads))
+    reach = max(12 * max(spread, 0.0) ** 0.5 + 25, at.size / 2)
+    size = 1 << (ceil(2 * reach) - 1).bit_length()
+    # A transform of this size wraps around: what is beyond the reach has no weight
+    transform = np.ones(size // 2 + 1, np.complex128)
+    for part, number in zip(parts, numbers, strict=True):
+        transform *= np.fft.rfft(part, size) ** number
+    law = np.clip(np.fft.irfft(transform, size), 0.0, None)
+    start = max(0, ceil(centre - reach))
+    law = np.roll(law, -start)[: min(size, n * (at.size - 1) - start + 1)]
+    return start, np.asarray(law / law.sum())
 
 
 def binomial(n: int, p: float) -> tuple[int, Floats]:

@@ -1,8 +1,8 @@
 """Frequencies with their errors."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +12,15 @@ from ..core.channel import Channel
 from ..core.tally import Tally
 from ..tables.labels import identity_of
 from . import intervals, postprocess, rendering
+from .differences import Between, Difference, Differences, Part, Within, place_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Group = Hashable | Iterable[Hashable]
 """A value, or several: numbers, or labels where there are labels."""
+
+GROUPS = "the first group", "the second group"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,10 +39,10 @@ class Estimate:
     0   1.07 ± 0.14
     1   0.10 ± 0.11
     2  -0.17 ± 0.11
-    >>> estimate.labelled(["yes", "no", "perhaps"]).norm()
-    Estimate from 100 users: frequency (norm)
-    yes      0.911
-    no       0.089
+    >>> estimate.labelled(["yes", "no", "perhaps"]).norm_sub()
+    Estimate from 100 users: frequency (norm_sub)
+    yes      0.986
+    no       0.014
     perhaps  0.000
     """
 
@@ -157,13 +160,13 @@ class Estimate:
             raise ValueError(f"{method} must return {len(self)} finite frequencies, not {shown}")
         return replace(self, frequencies=found, method=method)
 
-    def norm(self) -> "Estimate":
-        """Clip at 0 and divide by the sum."""
-        return self.postprocess("norm")
-
     def norm_sub(self) -> "Estimate":
         """Project on the distributions: the nearest one."""
         return self.postprocess("norm_sub")
+
+    def norm(self) -> "Estimate":
+        """Clip at 0 and divide by the sum, as the functions of the paper do."""
+        return self.postprocess("norm")
 
     def mle(self) -> "Estimate":
         """Return the most likely distribution given the counts, for protocols that report one value
@@ -218,18 +221,96 @@ class Estimate:
             labels=labels,
         )
 
-    def difference(self, first: Group, second: Group) -> "Difference":
-        """Return how much more frequent one value, or group of values, is than another, with its
-        own error.
+    def __getitem__(self, value: Any) -> "Estimate":
+        """Return the estimate of one value: a label, or a number where there are no labels.
 
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(2, epsilon=1.0)
+        >>> estimate = protocol.estimate([0] * 60 + [1] * 40).labelled(["yes", "no"])
+        >>> round(float(estimate["yes"]), 3)
+        0.716
+        """
+        return self._at(place_of(value, self.values))
+
+    def _at(self, i: int) -> "Estimate":
+        counts = None if self.counts is None else self.counts[i : i + 1]
+        return replace(
+            self,
+            frequencies=self.frequencies[i : i + 1],
+            n=self.n[i : i + 1],
+            counts=counts,
+            labels=(self.values[i],),
+        )
+
+    def __iter__(self) -> Iterator["Estimate"]:
+        return map(self._at, range(len(self)))
+
+    def __float__(self) -> float:
+        if len(self) != 1:
+            raise TypeError(f"an estimate of {len(self)} values is not one number: name one")
+        return float(self.frequencies[0])
+
+    @overload
+    def difference(  # type: ignore[overload-overlap]
+        self, first: "Estimate", second: None = None, *, names: tuple[str, str] = GROUPS
+    ) -> Differences: ...
+
+    @overload
+    def difference(self, first: Group, second: Group) -> Difference: ...
+
+    def difference(
+        self,
+        first: "Group | Estimate",
+        second: Group | None = None,
+        *,
+        names: tuple[str, str] = GROUPS,
+    ) -> Difference | Differences:
+        """Return how much more frequent a value is than another, or than among other users.
+
+        Parameters
+        ----------
+        first : value, list of values, or Estimate
+            The values of which others are subtracted. An ``Estimate`` of other users is subtracted
+            as a whole, value by value: none of them may be in both.
+        second : value, or list of values, optional
+            The values that are subtracted; none where ``first`` is an estimate.
+        names : tuple of str
+            What the two groups of users are called, where ``first`` is an estimate.
+
+        Returns
+        -------
+        Difference or Differences
+            The difference with its error; one per value, where ``first`` is an estimate.
+
+        Raises
+        ------
+        ValueError
+            If a value is unknown or in both groups, if the estimate is post-processed, if not every
+            report speaks of all these values, or if two estimates are not of the same values.
+        TypeError
+            If ``second`` is absent, or given beside an estimate.
+
+        Examples
+        --------
         >>> from multi_freq_ldpy import OUE
         >>> protocol = OUE(4, epsilon=2.0)
         >>> reports = protocol.randomize([0, 0, 0, 1, 2, 3] * 2000, rng=1)
         >>> estimate = protocol.estimate(reports).labelled("abcd")
-        >>> difference = estimate.difference("a", ["b", "c"])
-        >>> round(difference.value, 3), round(difference.std, 3)
-        (0.163, 0.016)
+        >>> estimate.difference("a", ["b", "c"])
+        a is more frequent than b, c by 16.3 percentage points (95 % interval: 13.2 to 19.4)
+        >>> others = protocol.estimate(protocol.randomize([0, 1, 2, 3] * 2000, rng=2))
+        >>> found = estimate.difference(others.labelled("abcd"), names=("men", "women"))
+        >>> round(found["a"].value, 3), round(found["a"].std, 3)
+        (0.247, 0.015)
         """
+        if isinstance(first, Estimate):
+            if second is not None:
+                raise TypeError(
+                    f"second must not be given beside an estimate, not {validate.quote(second)}"
+                )
+            return self._differences(first, names)
+        if second is None:
+            raise TypeError("second must be given: the values that are subtracted")
         one, two = (
             [each] if isinstance(each, str) or not isinstance(each, Iterable) else list(each)
             for each in (first, second)
@@ -239,13 +320,34 @@ class Estimate:
                 f"first and second must have no value in common, not {validate.quote(first)} and"
                 f" {validate.quote(second)}"
             )
-        own, other, both = (self.group(each, "") for each in (one, two, [*one, *two]))
-        errors = []
-        for of in ("sample", "population"):
-            a, b, together = (float(each._std(of)[0]) ** 2 for each in (own, other, both))
-            spread = 2 * a + 2 * b  # Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)
-            errors.append(float(np.sqrt(max(0.0, spread - together) if self.n.any() else spread)))
-        return Difference(float(own.frequencies[0] - other.frequencies[0]), *errors)
+        own, other, both = (self.group(each) for each in (one, two, [*one, *two]))
+        pair = Within(own._part(), other._part(), both._part(), self.channel, (len(one), len(two)))
+        return Difference(str(own.values[0]), str(other.values[0]), pair)
+
+    def _differences(self, other: "Estimate", names: tuple[str, str]) -> "Differences":
+        """Return the differences to an estimate of other users."""
+        for each in (self, other):
+            each._require_raw("difference")
+        own, others = ([identity_of(label) for label in each.values] for each in (self, other))
+        if own != others:
+            raise ValueError(
+                f"first must be an estimate of the values {validate.quote(list(self.values))}, not"
+                f" of {validate.quote(list(other.values))}"
+            )
+        if other is self or (self.counts is not None and other.counts is self.counts):
+            raise ValueError("first must be an estimate of other users, not of the same ones")
+        if len(names) != 2 or not all(isinstance(each, str) for each in names):
+            raise ValueError(f"names must be two names of groups, not {validate.quote(names)}")
+        entries = [
+            Difference(*names, Between(self._at(i)._part(), other._at(i)._part()), str(label))
+            for i, label in enumerate(self.values)
+        ]
+        return Differences(tuple(entries), tuple(self.values), self.name, self.kind)
+
+    def _part(self) -> Part:
+        """Return the only frequency, to subtract another one of it."""
+        n = int(self.n[0])
+        return Part(float(self.frequencies[0]), n, self.users, self.channel, self.counts)
 
     # For people
 
@@ -260,7 +362,8 @@ class Estimate:
         "pandas", "polars", "pyarrow" or "dict", by default of the kind the reports came in.
 
         Columns are value, frequency and, unless post-processed, std, low and high, the limits of
-        the interval of this level.
+        the interval of this level. ``outside`` is true where the frequency lies outside its
+        interval: raw estimates are unbiased, and may lie below 0 or above 1.
         """
         from ..tables import frames
 
@@ -269,9 +372,11 @@ class Estimate:
     def _columns(self, level: float) -> dict[str, Any]:
         columns: dict[str, Any] = {"value": list(self.values), "frequency": self.frequencies}
         if self.method == "raw":
+            limits = self.interval(level)
             columns |= {
                 "std": self.std,
-                **dict(zip(("low", "high"), self.interval(level).T, strict=True)),
+                **dict(zip(("low", "high"), limits.T, strict=True)),
+                "outside": rendering.find_outside(self.frequencies, limits),
             }
         return columns
 
@@ -317,29 +422,3 @@ class Estimate:
     def _require_raw(self, what: str) -> None:
         if self.method != "raw":
             raise ValueError(f"{self.method} estimates have no {what}: ask the raw estimate for it")
-
-
-@dataclass(frozen=True)
-class Difference:
-    """How much more frequent one group of values is than another, with its standard error.
-
-    ``std`` is about the users who took part, ``std_population`` about the population they were
-    drawn from.
-    """
-
-    value: float
-    std: float
-    std_population: float
-
-    def interval(self, level: float = 0.95, of: str = "sample") -> tuple[float, float]:
-        """Return lower and upper limits, from the normal law.
-
-        ``of`` is as for ``Estimate.interval``.
-        """
-        std = {"sample": self.std, "population": self.std_population}[
-            validate.choice("of", of, ("sample", "population"))
-        ]
-        reach = (
-            intervals.normal_quantile(validate.probability("level", level, 1e-6, 1 - 1e-12)) * std
-        )
-        return max(-1.0, self.value - reach), min(1.0, self.value + reach)

@@ -1,16 +1,18 @@
-"""Confidence limits for frequencies in [0, 1].
+"""Confidence limits for frequencies in [0, 1], and for differences in [−1, 1].
 
 Under a true frequency f the estimate is close to normal with a variance that is a quadratic
 function of f, known exactly. A value f is kept if the estimate x is not too unlikely under it,
 compared with the best f in [0, 1]: the score test with the likelihood-ratio ordering of Feldman and
-Cousins (1998). Plain score limits cut off at 0 would cover 97.5 % instead of 95 % at f = 0. Where
-counts are too small for the normal law, limits come from the exact law of the count, half of the
-error on either side, or, for groups of values whose law is not known, from Bernstein's inequality.
+Cousins (1998). Plain score limits cut off at 0 would cover 97.5 % instead of 95 % at f = 0. Few
+reports, and counts of small variance, are not normal: the same test then takes its probabilities
+from the exact law of the count. Groups of values whose law is not known have limits from
+Bernstein's inequality.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
-from math import ceil, erfc, floor, log, sqrt
+from functools import cache, lru_cache, partial
+from math import erfc, log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,13 +20,22 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.channel import Channel
 
 Vector = NDArray[np.float64]
+Law = Callable[[float], tuple[Vector, Vector]]
+"""From a parameter to the values of its estimate and their probabilities."""
+
+FEW = 200
+"""So many reports, or fewer, are not taken for normal."""
+
 SMALL = 50.0
-"""Counts of smaller variance, or from fewer reports, are not taken for normal."""
+"""Counts of smaller variance are not taken for normal."""
 
 SKEWED = 15.0
 """The same where a frequency of 0 gives a variance of at least ``SMALL`` and only larger
 frequencies have less.
 """
+
+FINE = 2**40
+"""Steps between the ends of a parameter that may have any value."""
 
 
 def variance_of(
@@ -73,33 +84,40 @@ def limits(
             reports * float(channel.spread[1]) >= channel.unit**2 * SMALL, SKEWED, SMALL
         )
         sampled = of == "population" or (users is not None and bool((every < users).any()))
-        for i in np.flatnonzero((spread < enough) | (reports < SMALL)):
-            count, n = int(counts[first[i]]), int(every[first[i]])
+        for i in np.flatnonzero((spread < enough) | (reports <= FEW)):
+            own, many = float(x[first[i]]), int(every[first[i]])
             if channel.known_law:
-                found[i] = exact_limits(count, n, channel, level, sampled)
+                variance = variance_of(channel, many, users, of)
+                law = partial(_estimate_law, channel, many, sampled)
+                found[i] = exact_limits(own, variance, law, level, FINE if sampled else many)
             else:
-                found[i] = bernstein_limits(x[first[i]], n, channel, level, sampled)
+                found[i] = bernstein_limits(own, many, channel, level, sampled)
     result[known] = found[inverse.reshape(-1)]
     return result
 
 
-def normal_limits(x: Vector, sigma2: Callable[[ArrayLike], Vector], level: float) -> Vector:
-    """Return the limits of the frequencies that are kept, by bisection on either side of the best
+def normal_limits(
+    x: Vector,
+    sigma2: Callable[[ArrayLike], Vector],
+    level: float,
+    ends: tuple[float, float] = (0.0, 1.0),
+) -> Vector:
+    """Return the limits of the parameters that are kept, by bisection on either side of the best
     one.
     """
-    best = np.clip(x, 0.0, 1.0)
+    best = np.clip(x, *ends)
     z = normal_quantile(level)
     # No kept f is further from the best one
-    reach = z * np.sqrt(sigma2(0.0) + 2 * sigma2(0.5) + sigma2(1.0))
+    reach = z * np.sqrt(sigma2(ends[0]) + 2 * sigma2(sum(ends) / 2) + sigma2(ends[1]))
 
     def kept(f: Vector) -> NDArray[np.bool_]:
         sigma = np.sqrt(sigma2(f))
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = ((x - f) ** 2 - (x - best) ** 2) / sigma**2
-            near, far = f / sigma, (1 - f) / sigma
+            near, far = (f - ends[0]) / sigma, (ends[1] - f) / sigma
         return np.asarray((f == best) | (statistic <= _critical(near, far, level)))
 
-    outside = np.clip(np.stack((best - reach, best + reach)), 0.0, 1.0)
+    outside = np.clip(np.stack((best - reach, best + reach)), *ends)
     result = np.where(kept(outside), outside, best)
     step = outside - result
     for _ in range(30):
@@ -160,39 +178,64 @@ def _critical_table(level: float) -> Vector:
     return high
 
 
+@lru_cache(maxsize=1024)
+def _estimate_law(channel: Channel, n: int, sampled: bool, f: float) -> tuple[Vector, Vector]:
+    """Return the values of an estimated frequency and their probabilities."""
+    start, law = channel.count_law(n, f, sampled=sampled)
+    return channel.estimate(start + np.arange(law.size), n), law
+
+
 def exact_limits(
-    count: int, n: int, channel: Channel, level: float, sampled: bool
+    x: float,
+    sigma2: Callable[[ArrayLike], Vector],
+    law: Law,
+    level: float,
+    steps: int,
+    ends: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[float, float]:
-    """Return the frequencies under which neither tail beyond ``count`` is rarer than (1 −
-    level)/2.
+    """Return the limits of the parameters that are kept, with probabilities from the exact law.
+
+    The parameter is one of the ends or one of ``steps`` − 1 values between them.
     """
-    tail = (1 - level) / 2
-    # A count beyond what f = 0 or f = 1 gives on average says no more than that average: no
+    low, width = ends[0], ends[1] - ends[0]
+    # An estimate further beyond an end than the standard error there says no more than that: no
     # interval shrinks to a point
-    at_least, at_most = (
-        max(count, floor(n * float(channel.q))),
-        min(count, ceil(n * float(channel.p))),
-    )
-    # Frequencies to choose from: multiples of 1/n, or practically all
-    points = n if not sampled else 2**40
+    x = float(np.clip(x, low - sqrt(sigma2(low)), ends[1] + sqrt(sigma2(ends[1]))))
 
-    def up_to(i: int) -> float:
-        start, law = channel.count_law(n, i / points, sampled=sampled)
-        return float(law[: max(at_least - start + 1, 0)].sum())
+    @cache
+    def likelier(i: int) -> float:
+        """Return the probability of the estimates that fit a parameter better than x does."""
+        f = low + width * i / steps
+        values, chances = law(f)
+        variance = max(float(sigma2(f)), 1e-300)
 
-    def from_on(i: int) -> float:
-        start, law = channel.count_law(n, i / points, sampled=sampled)
-        return float(law[max(at_most - start, 0) :].sum())
+        def statistic(values: Any) -> Any:
+            return ((values - f) ** 2 - (values - np.clip(values, *ends)) ** 2) / variance
 
-    def last(holds: Callable[[int], bool], inside: int, outside: int) -> int:
-        while abs(outside - inside) > 1:
-            middle = (inside + outside) // 2
-            inside, outside = (middle, outside) if holds(middle) else (inside, middle)
-        return inside
+        own = float(statistic(x))
+        return float(chances[statistic(values) < own - 1e-9 * (1 + abs(own))].sum())
 
-    lower = 0 if from_on(0) > tail else last(lambda i: from_on(i) > tail, points, 0)
-    upper = points if up_to(points) > tail else last(lambda i: up_to(i) > tail, 0, points)
-    return lower / points, upper / points
+    best = round((min(max(x, low), ends[1]) - low) / width * steps)
+    most = max(float(sigma2(low + width * part)) for part in (0.0, 0.5, 1.0))
+    here = max(float(sigma2(low + width * best / steps)), most / 100)
+    # A power of two, so that neighbouring estimates ask for the same laws
+    stride = 1 << max(0, int(sqrt(here) / width * steps / 16).bit_length() - 1)
+
+    def edge(direction: int) -> int:
+        kept, i, end = best, best // stride * stride, steps if direction > 0 else 0
+        while i != end:
+            i = min(max(i + direction * stride, 0), steps)
+            if likelier(i) < level:
+                kept = i
+            elif likelier(i) > 1 - (1 - level) / 20 and direction * (i - best) > 0:
+                break  # none further out is kept
+        outside = min(max(kept + direction * stride, 0), steps)
+        while abs(outside - kept) > 1:
+            middle = (kept + outside) // 2
+            kept, outside = (middle, outside) if likelier(middle) < level else (kept, middle)
+        return outside if likelier(outside) < level else kept
+
+    return low + width * edge(-1) / steps, low + width * edge(1) / steps
 
 
 def bernstein_limits(

@@ -118,15 +118,18 @@ def _mle_of(raw: Raw) -> Vector:
 
 
 METHODS: dict[str, Method] = {
-    "norm": Method(lambda raw: norm(raw.frequencies)),
     "norm_sub": Method(lambda raw: norm_sub(raw.frequencies)),
     "mle": Method(
         _mle_of,
         lambda channel: channel.own_other == channel.others == 0,
         "protocols that report one value",
     ),
+    "norm": Method(lambda raw: norm(raw.frequencies)),
 }
-"""Every post-processing by name: estimates, ``compare`` and the command line read it."""
+"""Every post-processing by name: estimates, ``compare`` and the command line read it.
+
+``norm``, the last, is what the functions of the paper do.
+"""
 
 
 @dataclass(frozen=True)

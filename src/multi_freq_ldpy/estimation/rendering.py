@@ -1,9 +1,12 @@
 """Estimates as text and as HTML, for people."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from math import ceil, isfinite, log10
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -13,18 +16,37 @@ MOST_ROWS = 24
 
 HEAD, TAIL = 16, 4
 
+OUTSIDE = (
+    "outside its interval: a raw estimate is unbiased and may lie where no frequency can be, such"
+    " as below 0; norm_sub gives a distribution"
+)
+"""The footnote of estimates that are marked with an asterisk."""
+
+
+def find_outside(frequencies: NDArray[np.float64], limits: NDArray[np.float64]) -> list[bool]:
+    """Tell which frequencies lie outside their intervals."""
+    low, high = limits.T
+    found: list[bool] = ((frequencies < low - 1e-12) | (frequencies > high + 1e-12)).tolist()
+    return found
+
 
 def to_text(estimate: "Estimate") -> str:
-    """Return a line a value, under a line that says what it is."""
-    rows = _rows(estimate)
+    """Return one line per value, under a line that says what it is."""
+    errors = estimate.std if estimate.method == "raw" else None
+    rows = number_rows(estimate.values, estimate.frequencies, errors)
+    return "\n".join([describe_estimate(estimate), *align_rows(rows)])
+
+
+def align_rows(rows: Sequence[tuple[str, str, str]]) -> list[str]:
+    """Return labels, numbers and errors as lines."""
     widths = [max((len(row[c]) for row in rows), default=0) for c in range(3)]
     lines = []
-    for label, frequency, error in rows:
-        cells = f"{label:{widths[0]}}  {frequency:>{widths[1]}}" + (
+    for label, number, error in rows:
+        cells = f"{label:{widths[0]}}  {number:>{widths[1]}}" + (
             f" ± {error:>{widths[2]}}" if error else ""
         )
         lines.append(cells.rstrip())
-    return "\n".join([describe_estimate(estimate), *lines])
+    return lines
 
 
 def describe_estimate(estimate: "Estimate") -> str:
@@ -48,20 +70,18 @@ def describe_users(estimate: "Estimate") -> str:
     return f"{answered}{users:,} user{'s' * (users != 1)}"
 
 
-def _rows(estimate: "Estimate") -> list[tuple[str, str, str]]:
-    """Return labels, frequencies and errors as strings, with as many digits as matter."""
-    errors: Any = estimate.std if estimate.method == "raw" else [0.0] * len(estimate)
-    smallest = min((float(each) for each in errors if isfinite(each) and each > 0), default=0.0)
+def number_rows(labels: Sequence[Any], numbers: Any, errors: Any) -> list[tuple[str, str, str]]:
+    """Return labels, numbers and errors as strings, with as many digits as matter."""
+    known = [float(each) for each in ([] if errors is None else errors)]
+    smallest = min((each for each in known if isfinite(each) and each > 0), default=0.0)
     digits = min(9, max(2, 1 + ceil(-log10(smallest)))) if smallest else 3
     rows = []
-    for i in _shown_rows(len(estimate)):
+    for i in _shown_rows(len(labels)):
         if i is None:
             rows.append(("…", "", ""))
         else:
-            error = f"{errors[i]:.{digits}f}" if estimate.method == "raw" else ""
-            rows.append(
-                (shorten(estimate.values[i]), f"{estimate.frequencies[i]:.{digits}f}", error)
-            )
+            error = f"{known[i]:.{digits}f}" if known else ""
+            rows.append((shorten(labels[i]), f"{numbers[i]:.{digits}f}", error))
     return rows
 
 
@@ -83,6 +103,7 @@ def to_html(estimates: Iterable["Estimate"]) -> str:
 def _to_table(estimate: "Estimate") -> str:
     raw = estimate.method == "raw"
     limits = estimate.interval() if raw else None
+    outside = find_outside(estimate.frequencies, limits) if limits is not None else []
     head = ["value", "frequency", *(["95 % interval"] if raw else [])]
     rows = []
     for i in _shown_rows(len(estimate)):
@@ -91,14 +112,18 @@ def _to_table(estimate: "Estimate") -> str:
             continue
         frequency = float(estimate.frequencies[i])
         width = round(100 * min(1.0, max(0.0, frequency))) if isfinite(frequency) else 0
-        bar = f"background:linear-gradient(to right,#bcdcf2 {width}%,transparent {width}%)"
+        bar = f"background:linear-gradient(to right,#0072b255 {width}%,transparent {width}%)"
+        mark = "*" if outside and outside[i] else ""
         cells = [
             f"<td>{escape(shorten(estimate.values[i]))}</td>",
-            f"<td style='text-align:right;min-width:8em;{bar}'>{frequency:.2%}</td>",
+            f"<td style='text-align:right;min-width:8em;{bar}'>{frequency:.2%}{mark}</td>",
         ]
         if limits is not None:
             cells.append(f"<td>{limits[i, 0]:.2%} – {limits[i, 1]:.2%}</td>")
         rows.append(f"<tr>{''.join(cells)}</tr>")
+    if any(outside):
+        note = escape(f"* {OUTSIDE}")
+        rows.append(f"<tr><td colspan={len(head)} style='text-align:left'>{note}</td></tr>")
     caption = escape(describe_estimate(estimate).replace(" ± standard error", ""))
     titles = "".join(f"<th style='text-align:left'>{title}</th>" for title in head)
     head_row, body = f"<thead><tr>{titles}</tr></thead>", "".join(rows)

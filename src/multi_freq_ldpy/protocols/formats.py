@@ -252,7 +252,7 @@ class Bits(Packed):
 
     def moments(self, own: Fraction, other: Fraction) -> Affine:
         """Return the channel of independent bits."""
-        return Affine(own, other, own_other=own * other, others=other * other)
+        return Affine(own, other, own_other=own * other, others=other * other, bits=1)
 
     def ratio(self, own: Fraction, other: Fraction) -> Fraction:
         """Return the ratio of a report that supports one value and not the other."""

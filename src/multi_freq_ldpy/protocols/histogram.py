@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core import draws, exact, validate
-from ..core.channel import Affine, binomial, convolve, probabilities_of
+from ..core.channel import Affine, binomial, convolve, probabilities_of, users_law
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator
 from ..mechanism import Counts
@@ -71,6 +71,18 @@ class NoiseChannel(Affine):
             return start + round(n * f), law
         users_start, users = binomial(n, f)
         return start + users_start, convolve(law, users)
+
+    def knows_difference(self, sizes: tuple[int, int]) -> bool:
+        """Tell that the noise of any number of entries is known."""
+        return True
+
+    def difference_law(
+        self, sizes: tuple[int, int], n: int, shares: tuple[float, float], *, sampled: bool
+    ) -> tuple[int, NDArray[np.float64]]:
+        """Return the law of the count of one group of values minus the count of another."""
+        start, law = _noise_law(n * sum(sizes) * self.entries, self.exponent)
+        users_start, users = users_law(list(np.eye(3)[[2, 0, 1]]), n, shares, sampled=sampled)
+        return start + users_start - n, convolve(law, users)
 
 
 @dataclass(frozen=True)

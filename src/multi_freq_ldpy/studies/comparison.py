@@ -22,7 +22,7 @@ from ..solutions.base import Solution
 from ..survey import Survey
 from ..tables import frames
 from ..tables.labels import is_missing
-from .planning import check_budgets
+from .planning import check_budgets, least_error
 
 METRICS: dict[str, Callable[[NDArray[Any]], float]] = {
     "mse": lambda errors: float(np.mean(errors**2)),
@@ -257,7 +257,7 @@ def compare_histograms(
                 else None
             )
             limit = (
-                _least_error(sizes[0], budget, truth[0], n)
+                least_error(sizes[0], budget[-1] if isinstance(budget, tuple) else budget, n)
                 if theory is not None and single and mechanism.cells == sizes[0]
                 else None
             )
@@ -420,19 +420,3 @@ def _expected_error(mechanism: Any, truth: list[NDArray[np.float64]], n: int) ->
     if isinstance(mechanism, Solution):
         return float(np.mean([mechanism.variance(n, own)[j].mean() for j, own in enumerate(truth)]))
     return float(np.mean(mechanism.variance(n, truth[0])))
-
-
-def _least_error(k: int, budget: Any, truth: NDArray[np.float64], n: int) -> float:
-    """Return the mean squared error of sets of the best size, which for many users is the best that
-    can be promised with this budget.
-
-    Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential
-    privacy", 2018.
-    """
-    epsilon = budget[-1] if isinstance(budget, tuple) else budget
-    e = np.exp(min(epsilon, 500.0))
-    sizes = np.arange(1, k)
-    p = sizes * e / (sizes * e + k - sizes)
-    q = (sizes * e * (sizes - 1) + (k - sizes) * sizes) / ((k - 1) * (sizes * e + k - sizes))
-    least = np.min(q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q) * truth.mean())
-    return float(least / n)

@@ -1,0 +1,424 @@
+"""Differences of frequencies: two groups of values, or one value among two groups of users.
+
+A difference d leaves open how frequent both are together. Its limits are those of the score test at
+the frequencies that fit the estimates best, given d.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core import validate
+from ..core.channel import Channel
+from ..tables.labels import as_python, identity_of
+from . import intervals, rendering
+from .intervals import FINE, Vector, variance_of
+
+ENDS = (-1.0, 1.0)
+OF = ("sample", "population")
+NORMAL = np.linspace(-6, 6, 97), np.exp(-(np.linspace(-6, 6, 97) ** 2) / 2)
+NORMAL[1][:] /= NORMAL[1].sum()
+"""Values of a standard normal variable and their probabilities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A frequency of which another is subtracted, as it was estimated."""
+
+    frequency: float
+    n: int
+    users: int | None
+    channel: Channel
+    counts: NDArray[np.int64] | None
+
+    def variance(self, of: str, f: ArrayLike) -> Vector:
+        """Return the variance of the estimate if the true frequency is f."""
+        return variance_of(self.channel, self.n, self.users, of)(f)
+
+    def limits(self, level: float, of: str) -> Vector:
+        """Return the limits of the frequency itself."""
+        x = np.array([self.frequency])
+        n, users = self.n, self.users
+        found: Vector = intervals.limits(x, self.counts, n, users, self.channel, level, of)[0]
+        return found
+
+    def is_sampled(self, of: str) -> bool:
+        """Tell whether who answered is random as well."""
+        return of == "population" or (self.users is not None and self.n < self.users)
+
+    def clip(self, x: ArrayLike, of: str) -> Vector:
+        """Return estimates no further beyond 0 and 1 than the standard errors there."""
+        below, above = np.sqrt(self.variance(of, np.array([0.0, 1.0])))
+        return np.clip(x, -below, 1 + above)
+
+    def is_normal(self, of: str, f: float) -> bool:
+        """Tell whether there are enough reports for a normal law."""
+        spread = (self.n * self.channel.slope) ** 2 * float(self.variance(of, f))
+        return self.n > intervals.FEW and spread >= self.channel.unit**2 * intervals.SMALL
+
+
+class Pair(ABC):
+    """Two frequencies whose difference is estimated."""
+
+    first: Part
+    second: Part
+
+    @property
+    def value(self) -> float:
+        """The estimated difference."""
+        return self.first.frequency - self.second.frequency
+
+    def observed(self, of: str) -> float:
+        """Return the difference whose law is inverted."""
+        return self.value
+
+    @abstractmethod
+    def split(self, d: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the two frequencies of difference d that fit the estimates best."""
+
+    @abstractmethod
+    def variance(self, of: str, shares: tuple[ArrayLike, ArrayLike]) -> Vector:
+        """Return the variance of the estimated difference, given the true frequencies."""
+
+    @abstractmethod
+    def law_of(self, of: str) -> tuple[intervals.Law, int] | None:
+        """Return the law of the estimate given d and the steps of d, or None if it is unknown."""
+
+    def std(self, of: str) -> float:
+        """Return the standard error at the estimated frequencies."""
+        if not (self.first.n and self.second.n):
+            return float("inf")
+        shares = tuple(np.clip(each.frequency, 0.0, 1.0) for each in (self.first, self.second))
+        return float(np.sqrt(max(0.0, float(self.variance(of, (shares[0], shares[1]))))))
+
+    def limits(self, level: float, of: str) -> tuple[float, float]:
+        """Return lower and upper limits of the difference."""
+        if not (self.first.n and self.second.n):
+            return ENDS
+
+        def sigma2(d: ArrayLike) -> Vector:
+            return np.maximum(self.variance(of, self.split(d)), 0.0)
+
+        x = self.observed(of)
+        low, high = intervals.normal_limits(np.array([x]), sigma2, level, ENDS)[0]
+        if all(
+            part.is_normal(of, float(f))
+            for d in (low, high)
+            for part, f in zip((self.first, self.second), self.split(d), strict=True)
+        ):
+            return float(low), float(high)
+        if found := self.law_of(of):
+            return intervals.exact_limits(x, sigma2, found[0], level, found[1], ENDS)
+        return self.apart(level, of)
+
+    def apart(self, level: float, of: str) -> tuple[float, float]:
+        """Return limits from the two intervals, each of which has half of the error."""
+        own, other = (part.limits((1 + level) / 2, of) for part in (self.first, self.second))
+        return float(own[0] - other[1]), float(own[1] - other[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Within(Pair):
+    """Two groups of values among the same users, and both groups together."""
+
+    first: Part
+    second: Part
+    both: Part
+    channel: Channel
+    sizes: tuple[int, int]
+
+    def split(self, d: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the two frequencies of difference d whose sum is nearest to the estimated one."""
+        total = np.clip(self.both.frequency, np.abs(d), 1.0)
+        return (total + d) / 2, (total - d) / 2
+
+    def variance(self, of: str, shares: tuple[ArrayLike, ArrayLike]) -> Vector:
+        """Return Var(a − b) = 2 Var(a) + 2 Var(b) − Var(a + b)."""
+        one, two = (np.asarray(each, np.float64) for each in shares)
+        apart = 2 * self.first.variance(of, one) + 2 * self.second.variance(of, two)
+        return np.asarray(apart - self.both.variance(of, np.minimum(one + two, 1.0)))
+
+    def law_of(self, of: str) -> tuple[intervals.Law, int] | None:
+        """Return the law of the difference of two counts, where it is known."""
+        if not self.channel.knows_difference(self.sizes):
+            return None
+        n, sampled = self.first.n, self.first.is_sampled(of)
+
+        def law(d: float) -> tuple[Vector, Vector]:
+            one, two = (float(each) for each in self.split(d))
+            if not sampled:  # whole users, who differ by n·d
+                own = max(round(n * one), round(n * d), 0)
+                one, two = own / n, (own - round(n * d)) / n
+            start, chances = self.channel.difference_law(self.sizes, n, (one, two), sampled=sampled)
+            return (start + np.arange(chances.size)) / (n * self.channel.slope), chances
+
+        return law, FINE if sampled else 2 * n
+
+
+@dataclass(frozen=True, eq=False)
+class Between(Pair):
+    """A value among two groups of users, none of whom is in both."""
+
+    first: Part
+    second: Part
+
+    def limits(self, level: float, of: str) -> tuple[float, float]:
+        """Return lower and upper limits of the difference.
+
+        What nearly certain limits of both frequencies rule out is left out: beside very many users,
+        few can be known to differ by less than their own interval is wide.
+        """
+        low, high = super().limits(level, of)
+        least, most = self.apart(1 - (1 - level) / 25, of)
+        return max(low, least), min(high, most)
+
+    def observed(self, of: str) -> float:
+        """Return the difference of two estimates, neither of which is far beyond 0 or 1."""
+        own, other = (part.clip(part.frequency, of) for part in (self.first, self.second))
+        return float(own - other)
+
+    def split(self, d: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the two frequencies of difference d that are nearest to the estimates, in
+        standard errors.
+        """
+        d = np.asarray(d, np.float64)
+        one, two = (
+            1 / max(float(part.variance("population", np.clip(part.frequency, 0, 1))), 1e-300)
+            for part in (self.first, self.second)
+        )
+        nearest = (one * (self.first.frequency - d) + two * self.second.frequency) / (one + two)
+        second = np.clip(nearest, np.maximum(0.0, -d), np.minimum(1.0, 1.0 - d))
+        return second + d, second
+
+    def variance(self, of: str, shares: tuple[ArrayLike, ArrayLike]) -> Vector:
+        """Return the sum of both variances."""
+        return np.asarray(self.first.variance(of, shares[0]) + self.second.variance(of, shares[1]))
+
+    def law_of(self, of: str) -> tuple[intervals.Law, int] | None:
+        """Return the law of the difference of two independent estimates, where both are known."""
+        if not (self.first.channel.known_law and self.second.channel.known_law):
+            return None
+
+        def law(d: float) -> tuple[Vector, Vector]:
+            shares = self.split(d)
+            if not self.second.is_sampled(of):  # whole users
+                whole = np.round(self.second.n * shares[1]) / self.second.n
+                shares = np.clip(whole + d, 0.0, 1.0), whole
+            parts = []
+            for part, f in zip((self.first, self.second), shares, strict=True):
+                values, chances = _law_of(part, float(f), of)
+                parts.append((part.clip(values, of), chances))
+            (own, chances), (other, weights) = parts
+            return np.subtract.outer(own, other), np.multiply.outer(chances, weights)
+
+        return law, FINE
+
+
+def _law_of(part: Part, f: float, of: str) -> tuple[Vector, Vector]:
+    """Return the values of an estimate and their probabilities.
+
+    Where a share of whole users is no whole number, it lies between two. Of very many reports the
+    law is as good as normal.
+    """
+    if part.is_normal(of, f):
+        return f + np.sqrt(part.variance(of, f)) * NORMAL[0], NORMAL[1]
+    sampled = part.is_sampled(of)
+    below = int(part.n * f + 1e-9)
+    more = max(0.0, part.n * f - below)
+    sides = {f: 1.0} if sampled else {below / part.n: 1 - more, (below + 1) / part.n: more}
+    values, chances = [], []
+    for share, weight in sides.items():
+        if weight > 1e-9:
+            start, law = part.channel.count_law(part.n, share, sampled=sampled)
+            values.append(part.channel.estimate(start + np.arange(law.size), part.n))
+            chances.append(weight * law)
+    return np.concatenate(values), np.concatenate(chances)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Difference:
+    """How much more frequent one group of values is than another, or than among other users.
+
+    Printing it gives a sentence with the interval.
+
+    Attributes
+    ----------
+    first, second : str
+        The groups of values, or the groups of users.
+    about : str or None
+        The value that is compared among two groups of users.
+    pair : Pair
+        The two estimated frequencies.
+    """
+
+    first: str
+    second: str
+    pair: Pair
+    about: str | None = None
+
+    @property
+    def value(self) -> float:
+        """The estimated difference of the frequencies."""
+        return self.pair.value
+
+    @cached_property
+    def std(self) -> float:
+        """The standard error, for the users who took part."""
+        return self.pair.std("sample")
+
+    @cached_property
+    def std_population(self) -> float:
+        """The standard error, for the population that the users were drawn from."""
+        return self.pair.std("population")
+
+    def interval(self, level: float = 0.95, of: str = "sample") -> tuple[float, float]:
+        """Return lower and upper limits in [−1, 1].
+
+        Parameters
+        ----------
+        level : float
+            The probability that the interval covers the difference.
+        of : {"sample", "population"}
+            Whether it is about the users who took part, or about the population they were drawn
+            from.
+
+        Returns
+        -------
+        tuple of float
+            The lower and the upper limit. They come from the score test; few reports, or counts of
+            small variance, are held to their exact law.
+
+        Raises
+        ------
+        ValueError
+            If ``level`` is not between 0 and 1, or ``of`` is something else.
+        """
+        validate.choice("of", of, OF)
+        return self.pair.limits(validate.probability("level", level, 1e-6, 1 - 1e-12), of)
+
+    def __repr__(self) -> str:
+        if self.value != self.value:
+            return f"{self._subject} cannot be compared: nobody reported"
+        low, high = self.interval()
+        names = self.first, self.second
+        if self.value < 0:
+            low, high, names = -high, -low, (self.second, self.first)
+        size = f"{100 * abs(self.value):.1f} percentage points"
+        shown = f"{size} (95 % interval: {100 * low:.1f} to {100 * high:.1f})"
+        if low <= 0:
+            return f"{self._subject} may be equally frequent: they differ by {shown}"
+        if self.about is None:
+            return f"{names[0]} is more frequent than {names[1]} by {shown}"
+        return f"{self.about} is more frequent among {names[0]} than among {names[1]} by {shown}"
+
+    @property
+    def _subject(self) -> str:
+        both = f"{self.first} and {self.second}"
+        return both if self.about is None else f"{self.about} among {both}"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Differences:
+    """How much more frequent each value is among some users than among others.
+
+    Attributes
+    ----------
+    entries : tuple of Difference
+        One difference per value; ``differences["yes"]`` is that of one label.
+    labels : tuple
+        What the values are called.
+    name : str or None
+        What the attribute is called.
+    kind : str or None
+        The kind of tables that are made of it.
+    """
+
+    entries: tuple[Difference, ...]
+    labels: tuple[Any, ...]
+    name: str | None = None
+    kind: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, value: Any) -> Difference:
+        return self.entries[place_of(value, self.labels)]
+
+    def __iter__(self) -> Iterator[Difference]:
+        return iter(self.entries)
+
+    @property
+    def values(self) -> Vector:
+        """The estimated difference of each value."""
+        return np.array([each.value for each in self.entries])
+
+    @property
+    def std(self) -> Vector:
+        """The standard error of each difference, for the users who took part."""
+        return np.array([each.std for each in self.entries])
+
+    def interval(self, level: float = 0.95, of: str = "sample") -> Vector:
+        """Return lower and upper limits of each difference: see ``Difference.interval``.
+
+        Parameters
+        ----------
+        level : float
+            The probability that an interval covers its difference.
+        of : {"sample", "population"}
+            Whether it is about the users who took part, or about the population they were drawn
+            from.
+
+        Returns
+        -------
+        array of shape (k, 2)
+            One row per value.
+
+        Raises
+        ------
+        ValueError
+            If ``level`` is not between 0 and 1, or ``of`` is something else.
+        """
+        return np.array([each.interval(level, of) for each in self.entries])
+
+    def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
+        """Return a table with one row per value.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of table; by default that of the table that the reports came in.
+        level : float
+            The level of the intervals.
+
+        Returns
+        -------
+        table
+            Columns are value, difference, std, low and high.
+        """
+        from ..tables import frames
+
+        low, high = self.interval(level).T
+        columns = {"value": list(self.labels), "difference": self.values, "std": self.std}
+        return frames.build_table(kind or self.kind, columns | {"low": low, "high": high})
+
+    def __repr__(self) -> str:
+        one = self.entries[0]
+        name = "" if self.name is None else f" of {self.name}"
+        head = f"Difference{name}, {one.first} minus {one.second}: frequency ± standard error"
+        rows = rendering.number_rows(self.labels, self.values, self.std)
+        return "\n".join([head, *rendering.align_rows(rows)])
+
+
+def place_of(value: Any, labels: Sequence[Any]) -> int:
+    """Return the place of a value among the labels."""
+    places = {identity_of(label): i for i, label in enumerate(labels)}
+    value = as_python(value)
+    if not isinstance(value, Hashable) or identity_of(value) not in places:
+        shown = ", ".join(map(repr, labels[:20])) + ", …" * (len(labels) > 20)
+        raise KeyError(f"value must be one of {shown}, not {validate.quote(value)}")
+    return places[identity_of(value)]
