@@ -402,7 +402,9 @@ def test_over_time(tmp_path: Path) -> None:
             np.abs(estimates["age"].frequencies - [0.25, 0.5, 0.25]) < 6 * estimates["age"].std
         ).all()
     frame = rounds.to_frame()
-    assert list(frame.columns) == ["round", "attribute", "value", "frequency", "std", "low", "high"]
+    assert list(frame.columns) == [
+        *("round", "attribute", "value", "frequency", "std", "low", "high", "outside")
+    ]
     assert len(frame) == 3 * 5
     reports = panel.report(PEOPLE)
     assert survey.tally(reports).users == 2000
@@ -534,3 +536,63 @@ def test_many_categories_are_quick() -> None:
     assert survey.encode({"n": ["?"] * 10_000, "m": ["x"] * 10_000})[:, 0].tolist() == [0] * 10_000
     with pytest.raises(ValueError, match="and 999,980 more; missing= names"):
         survey.encode({"n": [None], "m": ["x"]})
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("survey", "rounds"),
+    [
+        (Survey({"a": ["x", "y", "z"], "b": list(range(20))}, epsilon=2.0), 1),
+        (Survey({"a": ["x", "y", "z"], "b": list(range(20))}, epsilon=2.0, solution=SPL), 1),
+        (Survey({"a": ["x", "y", "z"], "b": list(range(20))}, eps_perm=4.0, eps_1=2.0), 3),
+    ],
+    ids=str,
+)
+def test_rehearsals_have_the_expected_errors(survey: Survey, rounds: int) -> None:
+    """The mean square of 60 rehearsals is the expected one, within six standard deviations.
+
+    Errors of one attribute go together, so that each rehearsal counts once.
+    """
+    shares = {"a": {"x": 3, "y": 1}, "b": [1] * 20}
+    seen, n = [], 2000
+    for seed in range(60):
+        found = survey.rehearse(n, shares, rounds, rng=seed)
+        seen.append(np.square(found.errors))
+    expected = [float(np.mean(each**2)) for each in found.expected]
+    mean, spread = np.mean(seen, axis=0), np.std(seen, axis=0, ddof=1) / len(seen) ** 0.5
+    assert (np.abs(mean - expected) < 6 * spread).all()
+    assert found.truth["a"].tolist() == [0.75, 0.25, 0]
+    assert [round(each) for each in found.answers] == (
+        [n, n] if isinstance(survey.solution, SPL) else [n / 2, n / 2]
+    )
+    assert found.estimates.names == ["a", "b"] and found.users == n
+
+
+def test_rehearsals_are_tables_and_refuse() -> None:
+    survey = Survey({"a": ["x", "y", "z"], "b": ["u", "v"]}, epsilon=2.0)
+    found = survey.rehearse(300, rng=1)
+    assert found.to_frame("dict") == survey.rehearse(300, rng=1).to_frame("dict")
+    assert list(found.to_frame("pandas").columns) == [
+        *("attribute", "categories", "answers", "expected", "largest", "seen")
+    ]
+    assert repr(found).startswith("Rehearsal with 300 simulated users, who send 2 bytes each.")
+    assert len(repr(found).splitlines()) == 5
+    for wrong, match in (
+        (lambda: survey.rehearse(0), "n must be"),
+        (lambda: survey.rehearse(10, {"c": [1]}), "shares must map attributes"),
+        (lambda: survey.rehearse(10, [1, 2]), "shares must map attributes"),  # type: ignore
+        (lambda: survey.rehearse(10, {"a": [1, 2]}), r"shares\['a'\] must be 3 frequencies"),
+        (lambda: survey.rehearse(10, {"a": {"w": 1}}), r"shares\['a'\] must be by category"),
+        (lambda: survey.rehearse(10, {"a": [0, 0, 0]}), r"shares\['a'\] must be 3 frequencies"),
+        (lambda: survey.rehearse(10, {"a": [1, -1, 0]}), r"shares\['a'\]"),
+        (lambda: survey.rehearse(10, rounds=2), "asks once"),
+    ):
+        with pytest.raises((ValueError, TypeError), match=match):
+            wrong()
+
+
+def test_text_is_not_a_number() -> None:
+    for declared, given in (("18", 18), (18, "18"), (True, "True")):
+        survey = Survey({"a": [declared, "other"]}, epsilon=1.0)
+        with pytest.raises(ValueError, match=f"{given!r} is not {declared!r}: one of them is text"):
+            survey.encode({"a": [given]})

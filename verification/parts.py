@@ -463,9 +463,9 @@ def difference(protocol: Any, of: str, quick: bool) -> Found:
     found, within, between = Found(), [], []
     pairs = [(0.0, 0.0), (0.1, 0.0), (0.5, 0.1), (0.3, 0.3)]
     for shares in pairs[::3] if quick else pairs:
-        numbers = (30,) if quick else (30, 100)
+        numbers = (20,) if quick else (20, 50)
         within += [measure_difference(protocol.channel, n, shares, of) for n in numbers]
-        between.append(measure_between(protocol.channel, (20, 40), shares, of))
+        between.append(measure_between(protocol.channel, (15, 30), shares, of))
     for what, covered in (("two values", within), ("two groups of users", between)):
         why = f"differences of {what} of the {of} cover {min(covered):.4f}"
         found.holds(min(covered) > 0.94, protocol, None, why)

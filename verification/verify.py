@@ -59,7 +59,7 @@ ABOUT = {
         " to 2. The last row is the mean over all settings of single values: 97 % at most."
     ),
     "differences": (
-        "The exact probability that 95 % intervals of differences cover, with 20 to 100 reports:"
+        "The exact probability that 95 % intervals of differences cover, with 15 to 50 reports:"
         " two values among the same users, and one value among two groups of users. It is 94 % at"
         " least everywhere."
     ),

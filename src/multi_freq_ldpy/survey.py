@@ -5,6 +5,7 @@ Attributes with names, categories with labels, tables in and out.
 
 import json
 import os
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,13 +20,14 @@ from . import registry, wire
 from .adaptive import best
 from .core import parallel, validate
 from .core.privacy import Privacy
-from .core.randomness import Rng
+from .core.randomness import Rng, as_generator, as_stream
 from .core.tally import Tally, digest_of
 from .estimation.several import Estimates, Rounds
 from .files.atomic import open_atomic
 from .longitudinal.client import Client
 from .longitudinal.panel import Panel
 from .mechanism import Batch, check_invalid, gather_batches
+from .rehearsal import BATCH, Rehearsal, cells_of, check_shares, expect
 from .solutions.base import Solution
 from .solutions.factories import Factory
 from .solutions.smp import SMP
@@ -44,6 +46,9 @@ from .tables.labels import (
 )
 
 VERSION = 1
+LARGE = 10.0
+"""A larger budget of a report protects little."""
+
 MAGIC = b"MFLS"
 REPORT = "report"
 """The column of a table of reports: bytes, as on the wire."""
@@ -123,6 +128,12 @@ class Survey:
             )
         self.attributes: Mapping[str, tuple[Any, ...]] = MappingProxyType(attributes)
         self.solution, self.other, self.missing = solution, other, missing
+        if solution.privacy.report > LARGE:
+            warnings.warn(
+                f"a budget of {solution.privacy.report:g} protects little: a report may be"
+                f" e^{solution.privacy.report:g} times likelier for one answer than for another",
+                stacklevel=3,
+            )
 
     @classmethod
     def from_table(
@@ -181,7 +192,33 @@ class Survey:
 
     @classmethod
     def from_spec(cls, spec: object) -> "Survey":
-        """Return the survey of a spec; whatever is unknown in it is a ValueError."""
+        """Return the survey of a spec.
+
+        Parameters
+        ----------
+        spec : dict
+            What ``to_spec`` returned; or, as written by hand, ``attributes`` as a dict of
+            categories and the arguments of ``Survey`` beside it, with solution and protocol by
+            name.
+
+        Returns
+        -------
+        Survey
+            The survey.
+
+        Raises
+        ------
+        ValueError
+            If anything in it is unknown or does not go together.
+
+        Examples
+        --------
+        >>> spec = {"attributes": {"smokes": ["yes", "no"]}, "epsilon": 2.0, "protocol": "OUE"}
+        >>> Survey.from_spec(spec)
+        <Survey of smokes (2): SMP.of([OUE(k=2, epsilon=2.0)])>
+        """
+        if isinstance(spec, dict) and "version" not in spec and "attributes" in spec:
+            return cls._from_short(spec)
         if not isinstance(spec, dict) or type(spec.get("version")) is not int:
             raise ValueError(f"survey must be an object with a version, not {validate.quote(spec)}")
         if spec["version"] != VERSION:
@@ -225,6 +262,28 @@ class Survey:
         except TypeError as error:
             raise ValueError(str(error)) from None
         return survey
+
+    @classmethod
+    def _from_short(cls, spec: dict[str, Any]) -> "Survey":
+        """Return the survey that was written by hand."""
+        given = dict(spec)
+        for field, known in (("solution", registry.SOLUTIONS), ("protocol", registry.PROTOCOLS)):
+            names = given.get(field, [])
+            for name in names if isinstance(names, list) else [names]:
+                if name not in (known if isinstance(name, str) else ()):
+                    raise ValueError(
+                        f"{field} must be one of {', '.join(known)}, not {validate.quote(name)}"
+                    )
+            if isinstance(names, list):
+                given |= {field: [known[name] for name in names]} if names else {}
+            else:
+                given[field] = known[names]
+        if not given.keys() & {"epsilon", "eps_perm", "eps_1"}:
+            raise ValueError("survey must have a budget: epsilon, or eps_perm and eps_1")
+        try:
+            return cls(**given)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
 
     @property
     def digest(self) -> str:
@@ -444,6 +503,89 @@ class Survey:
             for labels, protocol in zip(self.attributes.values(), self.solution.leaves, strict=True)
         ]
         return estimates.labelled(cells, self.attributes, kind)
+
+    def rehearse(
+        self,
+        n: int,
+        shares: Mapping[str, Any] | None = None,
+        rounds: int = 1,
+        rng: Rng = None,
+    ) -> Rehearsal:
+        """Simulate the whole collection before anybody is asked.
+
+        Users are drawn from a population in which the attributes are independent; each of them
+        randomizes, and the aggregator counts and estimates.
+
+        Parameters
+        ----------
+        n : int
+            The number of users.
+        shares : mapping, optional
+            The assumed frequencies by attribute: a list in the order of the categories, or a
+            mapping by category. They are made to add up to 1. Attributes without any are uniform.
+        rounds : int
+            How often each user reports an answer that stays, for surveys with two budgets.
+        rng : Rng
+            A seed, to repeat the rehearsal.
+
+        Returns
+        -------
+        Rehearsal
+            The errors that are expected and those that were seen, by attribute.
+
+        Raises
+        ------
+        ValueError
+            If ``shares`` has unknown attributes or categories, or if ``rounds`` is more than one
+            for a survey that asks once.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"], "age": ["young", "old"]}, epsilon=2.0)
+        >>> survey.rehearse(10_000, {"smokes": {"yes": 0.2, "no": 0.8}}, rng=1)
+        Rehearsal with 10,000 simulated users, who send 2 bytes each.
+        Errors are standard errors of a category, in percentage points.
+        attribute  categories  answers  expected  largest  seen
+        smokes              2    5,000      0.83     0.83  0.40
+        age                 2    5,000      0.93     0.93  0.09
+        """
+        users = validate.Integer(1, 2**40)("n", n)
+        times = validate.Integer(1, 2**20)("rounds", rounds)
+        truth = check_shares(self.attributes, {} if shares is None else shares)
+        if times > 1:
+            self._require_rounds("rounds")
+        stream = as_stream(rng)
+        generator = as_generator(stream.part(b"rehearse"))
+        totals = [self.tally([])] * times
+        for start in range(0, users, BATCH):
+            many = min(BATCH, users - start)
+            records = np.column_stack(
+                [generator.choice(len(own), many, p=own) for own in truth.values()]
+            )
+            for i, counted in enumerate(self._simulate(records, times, stream)):
+                totals[i] = totals[i] + counted
+        found = [self.estimate(total) for total in totals]
+        cells = {
+            name: cells_of(protocol, own)
+            for protocol, (name, own) in zip(self.solution.leaves, truth.items(), strict=True)
+        }
+        squares = [
+            [np.nanmean((each.frequencies - cells[name]) ** 2) for each in column]
+            for name, column in zip(cells, zip(*found, strict=True), strict=True)
+        ]
+        answers, expected = expect(self.solution, truth, users)
+        errors = [float(np.sqrt(np.mean(each))) for each in squares]
+        size = self.solution.report_bytes
+        return Rehearsal(users, times, size, cells, answers, expected, errors, found[-1])
+
+    def _simulate(self, records: NDArray[np.int64], rounds: int, rng: Rng) -> Iterable[Tally]:
+        """Yield the tallies of some users, round after round."""
+        if not self.longitudinal:
+            yield self.tally(self.solution.randomize(records, rng))
+            return
+        panel = Panel(self.solution, len(records), rng)
+        for _ in range(rounds):
+            yield panel.tally(records)._counted_by(self.digest)
 
     def panel(self, n: int, rng: Rng = None) -> "SurveyPanel":
         """Return n simulated users who report round after round."""

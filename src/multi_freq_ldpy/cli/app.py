@@ -1,6 +1,11 @@
-"""All commands."""
+"""All commands, in the order of the help."""
 
-from . import choosing, collecting
+from . import choosing, collecting, surveying
 from .terminal import app
 
-__all__ = ["app", "choosing", "collecting"]
+__all__ = ["app", "choosing", "collecting", "surveying"]
+
+ORDER = "demo try survey randomize tally estimate protocols recommend compare check warm bench"
+app.registered_commands.sort(
+    key=lambda each: ORDER.split().index(str(each.name or getattr(each.callback, "__name__", "")))
+)

@@ -1,6 +1,7 @@
 """Commands for choosing a protocol."""
 
-from collections import Counter
+import shlex
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,11 +15,12 @@ from ..files.atomic import open_atomic
 from ..files.progress import Progress
 from ..protocol import budgets_of
 from ..studies import comparison, planning
-from ..tables.labels import is_missing, sort_labels
+from ..tables.labels import sort_labels
 from . import files
-from .files import BadFile
 from .terminal import (
     ESTIMATORS,
+    EVERYDAY,
+    MAINTENANCE,
     Force,
     Json,
     Seed,
@@ -29,15 +31,13 @@ from .terminal import (
 )
 
 
-@command
+@command(EVERYDAY)
 def protocols(
     k: Annotated[int, typer.Option(help="Number of values.")] = 100,
     users: Annotated[int, typer.Option(min=1, help="Number of users.")] = 10_000,
     as_json: Json = False,
 ) -> None:
-    """List the protocols: budgets, length of a report, standard error of a rare value (ε = 1, or 2
-    and 1 over time).
-    """
+    """List the protocols, with the standard error of a rare value at ε = 1 (2 and 1 over time)."""
     columns: dict[str, list[Any]] = {
         name: [] for name in ("protocol", "budgets", "bytes", "std", "what it is")
     }
@@ -56,7 +56,7 @@ def protocols(
     print(as_json_text(columns)) if as_json else print_table(columns)
 
 
-@command
+@command(EVERYDAY)
 def recommend(
     k: Annotated[int, typer.Argument(help="Number of values.")],
     epsilon: Annotated[float | None, typer.Option(help="The budget.")] = None,
@@ -70,7 +70,7 @@ def recommend(
     max_bytes: Annotated[int | None, typer.Option(help="The longest report allowed.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank the protocols by their error."""
+    """Rank the protocols by their total error for uniform data."""
     columns = planning.recommend(
         k, _one_budget(epsilon, eps_perm, eps_1), users, max_bytes
     )._columns()
@@ -83,7 +83,7 @@ def _one_budget(epsilon: float | None, eps_perm: float | None, eps_1: float | No
     return epsilon if epsilon is not None else (eps_perm, eps_1)
 
 
-@command
+@command(EVERYDAY)
 def compare(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
     column: Annotated[list[str], typer.Option(help="A column to estimate; several make records.")],
@@ -104,6 +104,9 @@ def compare(
     metric: Annotated[str, typer.Option(help="mse, mae or max.")] = "mse",
     png: Annotated[Path | None, typer.Option(help="Draw the errors into this file.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write a report into this file.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write the error of every repetition into this file.")
+    ] = None,
     seed: Seed = None,
     as_json: Json = False,
     force: Force = False,
@@ -127,7 +130,7 @@ def compare(
             raise ValueError(
                 f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}"
             )
-    files.require_outputs(force, png, html, inputs=[data])
+    files.require_outputs(force, png, html, csv, inputs=[data])
     held = _count_values(data, column)
     single, sizes = len(held) == 1, tuple(len(each) for each in held)
     factories: dict[str, Any] = {
@@ -145,19 +148,26 @@ def compare(
         with open_atomic(png, force) as file:
             plots.save_figure(found.plot().figure, file, "png")
     if html:
-        users = int(held[0].sum())
+        title = f"{', '.join(column)} of {data.name}, {found.users:,} users"
         with open_atomic(html, force) as file:
-            file.write(
-                found.report(f"{', '.join(column)} of {data.name}, {users:,} users").encode()
-            )
+            file.write(found.report(title, shlex.join(["multi-freq-ldpy", *sys.argv[1:]])).encode())
+    if csv:
+        files.write_csv(csv, found.to_frame("dict"), force)
     if as_json:
         print(as_json_text([_cell_as_dict(cell, metric) for cell in found]))
     else:
         print(found)
         print(
             "least error:",
-            ", ".join(f"{name} at {budget}" for budget, name in found.best().items()),
+            ", ".join(
+                f"{' = '.join(names)} at {_show(budget)}" for budget, names in found.ties().items()
+            ),
         )
+
+
+def _show(budget: float | tuple[float, ...]) -> str:
+    """Return a budget, or two, as text."""
+    return f"{budget:g}" if isinstance(budget, float) else ", ".join(f"{each:g}" for each in budget)
 
 
 def _all_budgets(
@@ -190,6 +200,7 @@ def _cell_as_dict(cell: comparison.Cell, metric: str) -> dict[str, Any]:
         "epsilon": cell.epsilon,
         **pair,
         metric: cell.error,
+        "std": cell.std,
         "theory": cell.theory,
     }
 
@@ -199,29 +210,14 @@ def _count_values(data: Path, columns: list[str]) -> list[Any]:
 
     Missing values are left out, records with one too.
     """
-    if len(set(columns)) != len(columns):
-        raise ValueError(f"--column must name different columns, not {', '.join(columns)}")
-    counters = [Counter[Any]() for _ in columns]
-    for table in files.read_tables(data, columns):
-        lists = table if isinstance(table, dict) else table.to_pydict()
-        rows = [row for row in zip(*lists.values(), strict=True) if not any(map(is_missing, row))]
-        for counter, entries in zip(counters, zip(*rows, strict=True), strict=False):
-            try:
-                counter.update(entries)
-            except TypeError as error:
-                raise BadFile(f"{data}: {error}") from None
-    for name, counter in zip(columns, counters, strict=True):
-        if len(counter) < 2:
-            raise BadFile(
-                f"{data}: column {name!r} has {len(counter)} values, which leaves nothing to"
-                " estimate"
-            )
+    counters, _ = files.count_values(data, columns)
     return [
-        np.array([counter[label] for label in sort_labels(set(counter))]) for counter in counters
+        np.array([counter[label] for label in sort_labels(set(counter))])
+        for counter in counters.values()
     ]
 
 
-@command
+@command(MAINTENANCE)
 def bench(
     users: Annotated[int, typer.Option(min=1, help="Users a measurement.")] = 300_000,
     as_json: Json = False,

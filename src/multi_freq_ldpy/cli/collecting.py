@@ -5,9 +5,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from csv import writer
 from importlib.util import find_spec
-from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,6 +31,8 @@ from . import files
 from .files import BadFile
 from .terminal import (
     ESTIMATORS,
+    EVERYDAY,
+    MAINTENANCE,
     Force,
     Json,
     Seed,
@@ -51,7 +51,7 @@ Invalid = Annotated[
 ]
 
 
-@command
+@command(EVERYDAY)
 def demo(
     users: Annotated[int, typer.Option(min=1, help="How many people to simulate.")] = 20_000,
     seed: Seed = None,
@@ -84,7 +84,7 @@ def demo(
     print_estimates(found)
 
 
-@command
+@command(EVERYDAY)
 def randomize(
     survey: SurveyFile,
     data: Annotated[
@@ -108,7 +108,7 @@ def randomize(
             " table of answers"
         )
     files.require_outputs(force, output, inputs=[survey, data])
-    many = files.write_reports(output, _randomize_file(shared, data, stream), shared, force)
+    many = files.write_reports(output, _randomize_file(shared, data, stream), shared, force, data)
     size = shared.solution.report_bytes
     say(
         f"{many:,} reports of {size} bytes in {output}",
@@ -144,7 +144,7 @@ def _load_survey(path: Path) -> Survey:
     return Survey.load(path)
 
 
-@command
+@command(EVERYDAY)
 def tally(
     survey: SurveyFile,
     reports: Annotated[
@@ -197,7 +197,7 @@ def _tally_files(survey: Survey, paths: list[Path], invalid: str) -> Tally:
     return total
 
 
-@command
+@command(EVERYDAY)
 def estimate(
     survey: SurveyFile,
     reports: Annotated[
@@ -215,8 +215,8 @@ def estimate(
     """Estimate how frequent each category is."""
     validate.choice("--method", method, ("raw", *postprocess.METHODS))
     files.require_outputs(force, csv, plot, inputs=[survey, *reports])
-    if plot and plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"--plot must end in .png, .svg or .pdf, not in {plot.suffix!r}")
+    if plot:
+        files.require_chart(plot)
     shared = _load_survey(survey)
     counted = _tally_files(shared, reports, invalid)
     if counted.invalid:
@@ -224,20 +224,14 @@ def estimate(
     raw = shared.estimate(counted)
     found = raw.postprocess(method)
     if csv:
-        columns = found.to_frame("dict")
-        text = StringIO()
-        writer(text, lineterminator="\n").writerows(
-            [[*columns], *zip(*columns.values(), strict=True)]
-        )
-        with open_atomic(csv, force) as file:
-            file.write(text.getvalue().encode())
+        files.write_csv(csv, found.to_frame("dict"), force)
     if plot:
         with open_atomic(plot, force) as file:
             plots.save_figure(found.plot(), file, plot.suffix.lower().lstrip("."))
     print(estimates_as_json(found)) if as_json else print_estimates(found)
 
 
-@command
+@command(MAINTENANCE)
 def warm(as_json: Json = False) -> None:
     """Compile all kernels ahead, so that nothing has to wait for it later."""
     if not find_spec("numba"):
@@ -271,7 +265,7 @@ def warm(as_json: Json = False) -> None:
     say(f"{len(names)} protocols and solutions are ready", {"ready": names}, as_json)
 
 
-@command
+@command(MAINTENANCE)
 def check(
     spec: Annotated[
         Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.", readable=False)

@@ -3,8 +3,10 @@
 import csv
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from io import StringIO
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -17,6 +19,7 @@ from ..files.progress import Progress
 from ..survey import REPORT, SURVEY, Survey
 from ..tables.arrow import column_of
 from ..tables.frames import not_installed, note_in
+from ..tables.labels import is_missing
 
 ROWS = 2**15
 """Rows of a CSV file read at a time."""
@@ -40,6 +43,42 @@ def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[An
     require_readable(path)
     with Progress(f"reading {path.name}", path.stat().st_size) as progress:
         yield from (_read_parquet if is_parquet(path) else _read_csv)(path, columns, progress)
+
+
+def count_values(path: Path, columns: Sequence[str]) -> tuple[dict[str, Counter[Any]], int]:
+    """Return how often each value of each column occurs, and how many rows were left out.
+
+    Rows with a missing value are. The fields of a CSV file are text.
+    """
+    if len(set(columns)) != len(columns):
+        raise ValueError(f"--column must name different columns, not {', '.join(columns)}")
+    counters, left_out = {name: Counter[Any]() for name in columns}, 0
+    for table in read_tables(path, columns):
+        lists = table if isinstance(table, dict) else table.to_pydict()
+        every = list(zip(*lists.values(), strict=True))
+        rows = [row for row in every if not any(map(is_missing, row))]
+        left_out += len(every) - len(rows)
+        for counter, entries in zip(counters.values(), zip(*rows, strict=True), strict=False):
+            try:
+                counter.update(entries)
+            except TypeError as error:
+                raise BadFile(f"{path}: {error}") from None
+    for name, counter in counters.items():
+        if len(counter) < 2:
+            raise BadFile(
+                f"{path}: column {name!r} has {len(counter)} values, which leaves nothing to"
+                " estimate"
+            )
+    return counters, left_out
+
+
+def write_csv(path: Path, columns: dict[str, list[Any]], force: bool) -> None:
+    """Write columns as a CSV file."""
+    text = StringIO()
+    rows = [[*columns], *zip(*columns.values(), strict=True)]
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    with open_atomic(path, force) as file:
+        file.write(text.getvalue().encode())
 
 
 def is_parquet(path: Path) -> bool:
@@ -68,6 +107,12 @@ def require_outputs(force: bool, *given: Path | None, inputs: Sequence[Path] = (
             raise BadFile(f"{path} cannot be two files at once")
         if path.resolve() in [other.resolve() for other in inputs]:
             raise BadFile(f"{path} is read as well: give the result another name")
+
+
+def require_chart(path: Path) -> None:
+    """Refuse a file that is not named as a picture."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"--plot must end in .png, .svg or .pdf, not {str(path)!r}")
 
 
 def _choose_columns(path: Path, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
@@ -174,7 +219,9 @@ def _import_parquet() -> Any:
     return pyarrow.parquet
 
 
-def write_reports(path: Path, batches: Iterable[NDArray[Any]], survey: Survey, force: bool) -> int:
+def write_reports(
+    path: Path, batches: Iterable[NDArray[Any]], survey: Survey, force: bool, source: Path
+) -> int:
     """Write reports to a Parquet file (bytes, and which survey they are of) or a CSV file
     (hexadecimal), and return how many.
     """
@@ -197,7 +244,7 @@ def write_reports(path: Path, batches: Iterable[NDArray[Any]], survey: Survey, f
                     writer.write_table(pa.table({REPORT: column_of(batch)}, schema))
                     many += len(batch)
         if not many:
-            raise BadFile("there are no rows to randomize")
+            raise BadFile(f"{source} has no rows to randomize")
     return many
 
 

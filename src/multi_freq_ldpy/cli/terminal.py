@@ -6,6 +6,7 @@ The application, options, errors in one sentence, tables on a terminal.
 import json
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from importlib.metadata import version
@@ -21,6 +22,10 @@ from ..estimation.postprocess import METHODS
 from ..estimation.rendering import OUTSIDE, find_outside
 from ..estimation.several import Estimates
 from ..protocol import Protocol, budgets_of
+
+Function = Callable[..., None]
+ERRORS = ValueError, TypeError, OSError, ImportError, KeyError, ArithmeticError
+"""What users may have done wrong."""
 
 app = typer.Typer(
     name="multi-freq-ldpy",
@@ -65,29 +70,44 @@ SurveyFile = Annotated[
 ]
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
+EVERYDAY, MAINTENANCE = "Everyday", "Maintenance"
+"""The groups of commands in the help."""
+
+
+def command(group: str, name: str | None = None) -> Callable[[Function], Function]:
     """Make a command of a function.
 
     What users did wrong is told in one sentence, with exit code 2.
     """
 
-    @wraps(function)
-    def run(*arguments: Any, **options: Any) -> None:
-        try:
-            function(*arguments, **options)
-        except BrokenPipeError:  # whoever read the output has seen enough
-            sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-        except MemoryError:
-            fail("that needs more memory than there is")
-        except (ValueError, TypeError, OSError, ImportError, KeyError, ArithmeticError) as error:
-            fail(
-                f"{error.filename}: {error.strerror}"
-                if isinstance(error, OSError) and error.filename
-                else str(error)
-            )
+    def wrap(function: Function) -> Function:
+        @wraps(function)
+        def run(*arguments: Any, **options: Any) -> None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("default", category=UserWarning)
+                warnings.showwarning = _show_warning
+                try:
+                    function(*arguments, **options)
+                except BrokenPipeError:  # whoever read the output has seen enough
+                    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+                except MemoryError:
+                    fail("that needs more memory than there is")
+                except ERRORS as error:
+                    fail(
+                        f"{error.filename}: {error.strerror}"
+                        if isinstance(error, OSError) and error.filename
+                        else str(error)
+                    )
 
-    app.command()(run)
-    return run
+        app.command(name, rich_help_panel=group)(run)
+        return run
+
+    return wrap
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Print a warning as one sentence."""
+    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
 
 
 def fail(why: str) -> None:

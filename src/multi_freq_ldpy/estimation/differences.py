@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -149,13 +150,13 @@ class Within(Pair):
             return None
         n, sampled = self.first.n, self.first.is_sampled(of)
 
-        def law(d: float) -> tuple[Vector, Vector]:
+        def law(d: float) -> list[tuple[Vector, Vector]]:
             one, two = (float(each) for each in self.split(d))
             if not sampled:  # whole users, who differ by n·d
                 own = max(round(n * one), round(n * d), 0)
                 one, two = own / n, (own - round(n * d)) / n
             start, chances = self.channel.difference_law(self.sizes, n, (one, two), sampled=sampled)
-            return (start + np.arange(chances.size)) / (n * self.channel.slope), chances
+            return [((start + np.arange(chances.size)) / (n * self.channel.slope), chances)]
 
         return law, FINE if sampled else 2 * n
 
@@ -177,6 +178,15 @@ class Between(Pair):
         least, most = self.apart(1 - (1 - level) / 25, of)
         return max(low, least), min(high, most)
 
+    @cached_property
+    def weights(self) -> tuple[float, float]:
+        """How much each of the two estimates counts: the inverse of its variance."""
+        one, two = (
+            1 / max(float(part.variance("population", np.clip(part.frequency, 0, 1))), 1e-300)
+            for part in (self.first, self.second)
+        )
+        return one, two
+
     def observed(self, of: str) -> float:
         """Return the difference of two estimates, neither of which is far beyond 0 or 1."""
         own, other = (part.clip(part.frequency, of) for part in (self.first, self.second))
@@ -186,11 +196,7 @@ class Between(Pair):
         """Return the two frequencies of difference d that are nearest to the estimates, in
         standard errors.
         """
-        d = np.asarray(d, np.float64)
-        one, two = (
-            1 / max(float(part.variance("population", np.clip(part.frequency, 0, 1))), 1e-300)
-            for part in (self.first, self.second)
-        )
+        d, (one, two) = np.asarray(d, np.float64), self.weights
         nearest = (one * (self.first.frequency - d) + two * self.second.frequency) / (one + two)
         second = np.clip(nearest, np.maximum(0.0, -d), np.minimum(1.0, 1.0 - d))
         return second + d, second
@@ -204,19 +210,26 @@ class Between(Pair):
         if not (self.first.channel.known_law and self.second.channel.known_law):
             return None
 
-        def law(d: float) -> tuple[Vector, Vector]:
-            shares = self.split(d)
-            if not self.second.is_sampled(of):  # whole users
-                whole = np.round(self.second.n * shares[1]) / self.second.n
-                shares = np.clip(whole + d, 0.0, 1.0), whole
-            parts = []
-            for part, f in zip((self.first, self.second), shares, strict=True):
-                values, chances = _law_of(part, float(f), of)
-                parts.append((part.clip(values, of), chances))
-            (own, chances), (other, weights) = parts
-            return np.subtract.outer(own, other), np.multiply.outer(chances, weights)
+        def law(d: float) -> list[tuple[Vector, Vector]]:
+            # How frequent the value is in both groups is known to a standard error only
+            nearest, reach = float(self.split(d)[1]), 1 / sqrt(sum(self.weights))
+            least, most = max(0.0, -d), min(1.0, 1.0 - d)
+            tried = {min(max(nearest + z * reach, least), most) for z in (-1, 0, 1)}
+            return [self._law_at(d, second, of) for second in tried]
 
         return law, FINE
+
+    def _law_at(self, d: float, second: float, of: str) -> tuple[Vector, Vector]:
+        """Return the law of the difference, given the second frequency."""
+        if not self.second.is_sampled(of):  # whole users
+            second = round(self.second.n * second) / self.second.n
+        first = min(max(second + d, 0.0), 1.0)
+        parts = []
+        for part, f in ((self.first, first), (self.second, second)):
+            values, chances = _law_of(part, f, of)
+            parts.append((part.clip(values, of), chances))
+        (own, chances), (other, weights) = parts
+        return np.subtract.outer(own, other), np.multiply.outer(chances, weights)
 
 
 def _law_of(part: Part, f: float, of: str) -> tuple[Vector, Vector]:

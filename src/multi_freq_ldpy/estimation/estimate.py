@@ -41,8 +41,8 @@ class Estimate:
     2  -0.17 ± 0.11
     >>> estimate.labelled(["yes", "no", "perhaps"]).norm_sub()
     Estimate from 100 users: frequency (norm_sub)
-    yes      0.986
-    no       0.014
+    yes      0.981
+    no       0.019
     perhaps  0.000
     """
 

@@ -9,7 +9,7 @@ from the exact law of the count. Groups of values whose law is not known have li
 Bernstein's inequality.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from math import erfc, log, sqrt
 from typing import Any
@@ -20,8 +20,11 @@ from numpy.typing import ArrayLike, NDArray
 from ..core.channel import Channel
 
 Vector = NDArray[np.float64]
-Law = Callable[[float], tuple[Vector, Vector]]
-"""From a parameter to the values of its estimate and their probabilities."""
+Law = Callable[[float], Sequence[tuple[Vector, Vector]]]
+"""From a parameter to the values of its estimate and their probabilities.
+
+There are several such laws where the parameter leaves something open: one that keeps it is enough.
+"""
 
 FEW = 200
 """So many reports, or fewer, are not taken for normal."""
@@ -179,10 +182,10 @@ def _critical_table(level: float) -> Vector:
 
 
 @lru_cache(maxsize=1024)
-def _estimate_law(channel: Channel, n: int, sampled: bool, f: float) -> tuple[Vector, Vector]:
+def _estimate_law(channel: Channel, n: int, sampled: bool, f: float) -> list[tuple[Vector, Vector]]:
     """Return the values of an estimated frequency and their probabilities."""
     start, law = channel.count_law(n, f, sampled=sampled)
-    return channel.estimate(start + np.arange(law.size), n), law
+    return [(channel.estimate(start + np.arange(law.size), n), law)]
 
 
 def exact_limits(
@@ -206,14 +209,13 @@ def exact_limits(
     def likelier(i: int) -> float:
         """Return the probability of the estimates that fit a parameter better than x does."""
         f = low + width * i / steps
-        values, chances = law(f)
-        variance = max(float(sigma2(f)), 1e-300)
 
         def statistic(values: Any) -> Any:
-            return ((values - f) ** 2 - (values - np.clip(values, *ends)) ** 2) / variance
+            return (values - f) ** 2 - (values - np.clip(values, *ends)) ** 2
 
         own = float(statistic(x))
-        return float(chances[statistic(values) < own - 1e-9 * (1 + abs(own))].sum())
+        bound = own - 1e-9 * (float(sigma2(f)) + abs(own))
+        return min(float(chances[statistic(values) < bound].sum()) for values, chances in law(f))
 
     best = round((min(max(x, low), ends[1]) - low) / width * steps)
     most = max(float(sigma2(low + width * part)) for part in (0.0, 0.5, 1.0))

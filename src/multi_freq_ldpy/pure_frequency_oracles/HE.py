@@ -13,6 +13,8 @@ array([0.2, 0.6, 0.2])
 from math import exp
 from typing import Any
 
+import numpy as np
+
 from ..core import validate
 from ..core.channel import Affine
 from ..core.tally import Tally
@@ -68,6 +70,41 @@ def HE_Aggregator_IBU(
         raise ValueError(f"use_thresh must be true for the Bayesian update, not {use_thresh!r}")
     tally, channel = _tally(reports, k, epsilon, use_thresh)
     return estimate_by_update(tally, channel, nb_iter, tol, err_func)
+
+
+def find_tresh(tresh: Any, epsilon: float) -> Any:
+    """Return the variance of thresholded histogram encoding, times n, for a rare value.
+
+    The threshold that minimises it is the best one for continuous noise. The noise of this package
+    is on integers, where 1 is best.
+
+    Parameters
+    ----------
+    tresh : float, or array
+        The threshold, from 0.5 to 1.
+    epsilon : float
+        The budget.
+
+    Returns
+    -------
+    float, or array
+        q (1 − q)/(p − q)² with p = 1 − e^(ε (tresh − 1)/2)/2 and q = e^(−ε tresh/2)/2.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
+    >>> round(find_tresh(0.7, 1.0), 4)
+    4.8326
+    """
+    budget = validate.budget("epsilon", epsilon)
+    place = validate.numbers("tresh", tresh, 0.0, 1.0)
+    p, q = 1 - np.exp(budget * (place - 1) / 2) / 2, np.exp(-budget * place / 2) / 2
+    found = q * (1 - q) / (p - q) ** 2
+    return float(found) if np.ndim(tresh) == 0 else found
 
 
 _functions = OneBudget[Vector](SHE)

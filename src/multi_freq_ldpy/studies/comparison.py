@@ -6,6 +6,7 @@ Many repetitions drawn from the exact law of the tallies, no report ever made.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..estimation import postprocess
 from ..estimation.several import Estimates
 from ..files.progress import Progress
 from ..protocol import Protocol, budgets_of, build_protocol
+from ..rehearsal import cells_of
 from ..solutions.base import Solution
 from ..survey import Survey
 from ..tables import frames
@@ -50,19 +52,42 @@ class Cell:
         return float(self.errors.mean())
 
     @property
+    def std(self) -> float:
+        """The standard error of that mean; NaN for one repetition."""
+        with np.errstate(invalid="ignore"):
+            many = len(self.errors)
+            return float(self.errors.std(ddof=1) / many**0.5) if many > 1 else float("nan")
+
+    @property
     def epsilon(self) -> float:
         """The budget of a report."""
         return self.budget[-1] if isinstance(self.budget, tuple) else self.budget
 
 
 class Comparison(tuple[Cell, ...]):
-    """What ``compare`` found: a cell a protocol and budget."""
+    """What ``compare`` found: one cell per protocol and budget.
+
+    Attributes
+    ----------
+    metric, estimator : str
+        What was measured, and of which estimates.
+    users, repeats : int
+        The number of users in the data, and of repetitions.
+    sizes : tuple of int
+        The number of values of each attribute.
+    seed : int or None
+        What makes the run reproducible.
+    """
 
     metric: str
     estimator: str
+    users: int
+    repeats: int
+    sizes: tuple[int, ...]
+    seed: int | None
 
     def to_frame(self, kind: str | None = None) -> Any:
-        """Return a tidy table: a row a protocol, budget and repetition."""
+        """Return a tidy table: one row per protocol, budget and repetition."""
         columns: dict[str, list[Any]] = {
             "protocol": [],
             "epsilon": [],
@@ -88,14 +113,33 @@ class Comparison(tuple[Cell, ...]):
         return frames.build_table(kind, columns)
 
     def best(self) -> dict[Any, str]:
-        """Return the protocol of least error for each budget."""
-        budgets = dict.fromkeys(cell.budget for cell in self)
-        # NaN, where nobody reported an attribute, last
-        by_error = sorted(self, key=lambda cell: (cell.error != cell.error, cell.error))
-        return {
-            each: next(cell.protocol for cell in by_error if cell.budget == each)
-            for each in budgets
-        }
+        """Return the protocol of least error for each budget.
+
+        The expected error decides where theory knows it, and the mean of the repetitions elsewhere.
+        """
+        return {budget: names[0] for budget, names in self.ties().items()}
+
+    def ties(self) -> dict[Any, list[str]]:
+        """Return the protocol of least error for each budget, and those it cannot be told from.
+
+        Expected errors tie within a thousandth; means of repetitions within two standard errors of
+        their difference.
+        """
+        found: dict[Any, list[str]] = {}
+        for budget in dict.fromkeys(cell.budget for cell in self):
+            cells = [cell for cell in self if cell.budget == budget]
+            known = all(cell.theory is not None for cell in cells)
+            errors = [cell.theory or 0.0 if known else cell.error for cell in cells]
+            # NaN, where nobody reported an attribute, last
+            order = sorted(range(len(cells)), key=lambda i: (errors[i] != errors[i], errors[i]))
+            best, least = cells[order[0]], errors[order[0]]
+            reach = [
+                1e-3 * least if known else 2 * float(np.hypot(best.std, cell.std)) for cell in cells
+            ]
+            found[budget] = [
+                cells[i].protocol for i in order if i == order[0] or errors[i] - least <= reach[i]
+            ]
+        return found
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the errors against the budget of a report, both logarithmic, with the range over
@@ -105,8 +149,21 @@ class Comparison(tuple[Cell, ...]):
 
         return plots.draw_comparison(self, ax)
 
-    def report(self, title: str) -> str:
-        """Return a page of HTML with the table and the picture in it."""
+    def report(self, title: str, command: str | None = None) -> str:
+        """Return a page of HTML with the picture, the table, and how it was made.
+
+        Parameters
+        ----------
+        title : str
+            The heading.
+        command : str, optional
+            The command that made it.
+
+        Returns
+        -------
+        str
+            A page that needs nothing else.
+        """
         from html import escape
         from io import StringIO
 
@@ -116,57 +173,98 @@ class Comparison(tuple[Cell, ...]):
         plots.save_figure(self.plot().figure, picture, "svg")
         drawing = picture.getvalue()
         figure = drawing[drawing.index("<svg") :]
-        body = f"<h1>{escape(title)}</h1>\n{figure}\n<pre>{escape(repr(self))}</pre>"
         best = "".join(
-            f"<li>ε = {escape(str(budget))}: {escape(name)}</li>"
-            for budget, name in self.best().items()
+            f"<li>ε = {escape(str(budget))}: {escape(' = '.join(names))}</li>"
+            for budget, names in self.ties().items()
+        )
+        made = {
+            "users (n)": f"{self.users:,}",
+            "values (k)": ", ".join(f"{size:,}" for size in self.sizes),
+            "repetitions": f"{self.repeats:,}",
+            "seed": "none" if self.seed is None else str(self.seed),
+            "version": f"multi-freq-ldpy {version('multi-freq-ldpy')}",
+        } | ({} if command is None else {"command": command})
+        rows = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(entry)}</td></tr>"
+            for name, entry in made.items()
         )
         style = (
-            "body{font-family:sans-serif;max-width:60em;margin:2em"
-            " auto}svg{max-width:100%;height:auto}"
+            ":root{color-scheme:light dark}body{font-family:sans-serif;max-width:60em;"
+            "margin:2em auto;padding:0 1em}svg{max-width:100%;height:auto;background:#fff}"
+            "th{text-align:left;padding-right:1em}pre{overflow-x:auto}"
         )
-        head = (
-            "<!doctype html>\n<meta"
-            f" charset='utf-8'>\n<title>{escape(title)}</title>\n<style>{style}</style>"
+        return "\n".join(
+            [
+                "<!doctype html>",
+                "<html lang='en'>",
+                "<meta charset='utf-8'>",
+                "<meta name='viewport' content='width=device-width, initial-scale=1'>",
+                f"<title>{escape(title)}</title>",
+                f"<style>{style}</style>",
+                f"<h1>{escape(title)}</h1>",
+                figure,
+                f"<pre>{escape(repr(self))}</pre>",
+                "<h2>Least error</h2>",
+                f"<ul>{best}</ul>",
+                "<h2>How it was made</h2>",
+                f"<table>{rows}</table>",
+                "</html>\n",
+            ]
         )
-        return f"{head}\n{body}\n<p>Least error:</p>\n<ul>{best}</ul>\n"
 
     def _rows(self) -> list[list[str]]:
-        """Return the errors as a row a protocol and a column a budget, under a row of budgets."""
+        """Return the errors as one row per protocol and one column per budget, under a row of
+        budgets.
+        """
         names, budgets = (
             list(dict.fromkeys(getattr(cell, what) for cell in self))
             for what in ("protocol", "budget")
         )
-        cells = {(cell.protocol, cell.budget): f"{cell.error:.3g}" for cell in self}
+        ties = self.ties()
+        cells = {}
+        for cell in self:
+            least = ties[cell.budget]
+            mark = " =" if cell.protocol in least[1:] else "  "
+            error = "" if cell.std != cell.std else f" ± {cell.std:.1g}"
+            cells[cell.protocol, cell.budget] = (
+                f"{cell.error:.3g}{error}{' *' if cell.protocol == least[0] else mark}"
+            )
         heads = [
             f"{each:g}" if isinstance(each, float) else ", ".join(f"{one:g}" for one in each)
             for each in budgets
         ]
         return [
-            ["ε", *heads],
+            ["ε", *(f"{head}  " for head in heads)],
             *([name, *(cells.get((name, each), "") for each in budgets)] for name in names),
         ]
 
+    def _describe(self) -> str:
+        """Say what the numbers and the marks are."""
+        tied = any(len(names) > 1 for names in self.ties().values())
+        ranked = all(cell.theory is not None for cell in self)
+        least = f"* least{' expected' if ranked else ''} error"
+        return (
+            f"{self.metric} of {self.estimator} estimates ± standard error of the mean"
+            f" ({least}{'; = not told from it' if tied else ''})"
+        )
+
     def __repr__(self) -> str:
         rows = self._rows()
-        width, wide = max(len(row[0]) for row in rows), max(9, *map(len, rows[0]))
+        width = max(len(row[0]) for row in rows)
+        widths = [max(9, *(len(row[c]) for row in rows)) for c in range(1, len(rows[0]))]
         lines = [
-            f"{first:{width}}  " + "  ".join(f"{each:>{wide}}" for each in rest)
+            f"{first:{width}}  "
+            + "  ".join(f"{each:>{wide}}" for each, wide in zip(rest, widths, strict=True))
             for first, *rest in rows
         ]
-        return "\n".join(
-            [f"{self.metric} of {self.estimator} estimates", *(line.rstrip() for line in lines)]
-        )
+        return "\n".join([self._describe(), *(line.rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
         from html import escape
 
         lines = ["".join(f"<td>{escape(each)}</td>" for each in row) for row in self._rows()]
         body = "".join(f"<tr>{line}</tr>" for line in lines)
-        return (
-            f"<table><caption>{self.metric} of {self.estimator}"
-            f" estimates</caption><tbody>{body}</tbody></table>"
-        )
+        return f"<table><caption>{escape(self._describe())}</caption><tbody>{body}</tbody></table>"
 
 
 def compare(
@@ -234,7 +332,7 @@ def compare_histograms(
     )
     with Progress("compare", len(mechanisms) * times) as progress:
         for name, budget, mechanism in mechanisms:
-            true = [_true_cells(*each) for each in zip(mechanism.leaves, truth, strict=True)]
+            true = [cells_of(*each) for each in zip(mechanism.leaves, truth, strict=True)]
             errors = np.empty(times)
             # A stream of its own: the cells of a comparison do not depend on each other
             own_stream = stream.part(f"compare {first}, {name}, {budget!r}".encode())
@@ -264,6 +362,8 @@ def compare_histograms(
             cells.append(Cell(name, budget, errors, theory, limit))
     result = Comparison(cells)
     result.metric, result.estimator = metric, estimator
+    result.users, result.repeats, result.sizes = n, times, sizes
+    result.seed = rng if isinstance(rng, int) else None
     return result
 
 
@@ -402,16 +502,6 @@ def _histograms_of(data: Any, k: Any) -> tuple[list[NDArray[np.int64]], tuple[in
         [np.bincount(column, minlength=size) for column, size in zip(columns, sizes, strict=True)],
         sizes,
         records.ndim == 1,
-    )
-
-
-def _true_cells(mechanism: Any, truth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the true frequencies of what is estimated: of buckets, where values are grouped."""
-    return np.asarray(
-        np.bincount(
-            mechanism.cell_of(np.arange(mechanism.k)), weights=truth, minlength=mechanism.cells
-        ),
-        np.float64,
     )
 
 

@@ -105,10 +105,11 @@ def encode_column(
             f" and {len(labels) - 20:,} more" if len(labels) > 20 else ""
         )
         where = f"answer {name!r}" if one else f"column {name!r}, row {i}"
-        raise ValueError(
-            f"{where} {what}: the categories are {some}; {'missing' if absent else 'other'}="
-            " names one for it"
-        )
+        hint = f"{'missing' if absent else 'other'}= names one for it"
+        alike = next((each for each in labels if str(each) == str(value)), None)
+        if alike is not None:
+            hint = f"{value!r} is not {alike!r}: one of them is text"
+        raise ValueError(f"{where} {what}: the categories are {some}; {hint}")
 
 
 def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
