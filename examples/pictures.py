@@ -1,10 +1,12 @@
 """The pictures of the documentation, made by the package itself: ``make pictures``."""
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.figure import Figure
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure, SubFigure
 
 from multi_freq_ldpy import BLH, GRR, OLH, OUE, SS, SUE, Survey, compare, datasets
 
@@ -23,6 +25,7 @@ def main() -> None:
         for name, labels in survey.attributes.items()
     ]
     keep("survey", estimates.plot(truth))
+    keep("landing", draw_landing(people))
 
     answers = datasets.drifting(20_000, 12, rng=1)
     transport = Survey({"transport": datasets.DRIFTING}, eps_perm=3.0, eps_1=1.5)
@@ -38,7 +41,18 @@ def main() -> None:
     keep("comparison", found.plot().figure)
 
 
-def keep(name: str, figure: Figure) -> None:
+def draw_landing(people: dict[str, list[Any]]) -> Figure:
+    """One question, small enough to be read on a phone."""
+    survey = Survey({"income": datasets.CATEGORIES["income"]}, epsilon=1.0)
+    estimate = survey.estimate(survey.randomize(people, rng=1))["income"]
+    figure, ax = plt.subplots(figsize=(4.4, 3.3), layout="constrained")
+    truth = [people["income"].count(label) for label in survey.attributes["income"]]
+    estimate.plot(truth, ax=ax, title="income of 40,000 people, ε = 1")
+    return figure
+
+
+def keep(name: str, figure: Figure | SubFigure) -> None:
+    assert isinstance(figure, Figure)
     figure.savefig(FOLDER / f"{name}.svg", metadata={"Date": None})
 
 

@@ -100,9 +100,14 @@ def test_tables_and_pictures_of_comparisons() -> None:
     )
     assert found.best() == {0.5: "other", 1.0: "other", 4.0: "mine"}
     lines = repr(found).splitlines()
-    assert lines[0] == "mse of raw estimates" and len(lines) == 4 and lines[2].startswith("mine ")
+    assert (
+        lines[0].startswith("mse of raw estimates ±")
+        and len(lines) == 4
+        and lines[2].startswith("mine ")
+    )
     ax = found.plot()
-    assert {"mine", "other", "theory", "limit"} <= set(ax.get_legend_handles_labels()[1])
+    said = {label.split(":")[0] for label in ax.get_legend_handles_labels()[1]}
+    assert said == {"mine", "other", "band", "theory", "limit"}
     pairs = compare([LGRR], VALUES, [(2.0, 1.0), (4.0, 2.0)], repeats=2, rng=6)
     assert list(pairs.to_frame("pandas")["eps_perm"]) == [2.0, 2.0, 4.0, 4.0] and list(
         pairs.best()

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 
 from multi_freq_ldpy import (
     GRR,
@@ -25,8 +26,9 @@ from multi_freq_ldpy import (
     Survey,
     Tally,
     compare,
+    registry,
 )
-from multi_freq_ldpy.estimation import rendering
+from multi_freq_ldpy.estimation import plots, rendering
 from multi_freq_ldpy.estimation.postprocess import METHODS, Method
 
 
@@ -385,9 +387,9 @@ def test_plots_show_what_they_are_given() -> None:
     assert sum(axes.get_visible() for axes in figure.axes) == 4
     rounds = Panel(LOSUE(12, 3.0, 1.0), 300, 1).run([np.arange(300) % 12] * 4)
     drawn = rounds.plot(truth=np.full((4, 12), 1 / 12)).axes[0]
-    assert len(drawn.collections) == 8
-    assert len(rounds.plot(values=[3, 4]).axes[0].collections) == 2
-    with pytest.raises(ValueError, match="truth must have a row a round"):
+    assert len(drawn.collections) == 8 + 1
+    assert len(rounds.plot(values=[3, 4]).axes[0].collections) == 2 + 1
+    with pytest.raises(ValueError, match="truth must have one row per round"):
         rounds.plot(truth=np.zeros((3, 12)))
     with pytest.raises(ValueError, match="no rounds"):
         Rounds().plot()
@@ -424,7 +426,7 @@ def test_plots_show_what_they_are_given() -> None:
         .run([{"a": ["y"] * 50, "b": [1] * 50}] * 2)
     )
     legend = labelled.plot(values={"a": ["_x"]}).axes[0].get_legend()
-    assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
+    assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x", "band: 95 %\ninterval"]
     for values in (["zzz"], {"c": [1]}):
         with pytest.raises(ValueError, match="values must"):
             labelled.plot(values=values)
@@ -456,3 +458,78 @@ def test_postprocessings_are_read_from_one_dict(monkeypatch: pytest.MonkeyPatch)
         estimate.postprocess("best")
     with pytest.raises(ValueError, match="further post-processing"):
         estimate.postprocess("halved").postprocess("norm")
+
+
+def test_every_protocol_has_one_look_in_all_figures() -> None:
+    """Colour and marker, whatever else is drawn; of one kind, no two protocols look alike."""
+    assert {name for names in plots.LOOKS for name in names.split()} == set(registry.PROTOCOLS)
+    names = list(registry.PROTOCOLS)
+    together = dict(zip(names, plots.looks_of(names), strict=True))
+    seen = [(look["color"], look["marker"], look["ls"]) for look in together.values()]
+    assert len(set(seen)) == len(names)
+    for name in names:
+        (alone,) = plots.looks_of([name])
+        (inside,) = plots.looks_of([f"SMP[{name}]"])
+        for look in (alone, inside):
+            assert (look["color"], look["marker"]) == (
+                together[name]["color"],
+                together[name]["marker"],
+            )
+    own = plots.looks_of(["mine", "GRR", "SMP[GRR]", "yours"])
+    assert own[1]["color"] == own[2]["color"] and own[1]["ls"] != own[2]["ls"]
+    assert len({own[i]["color"] for i in (0, 1, 3)}) == 3
+
+
+def test_figures_explain_what_they_show() -> None:
+    found = compare([GRR, OUE], np.arange(300) % 5, [0.5, 2.0], repeats=3, rng=1)
+    axes = found.plot(title="five values", colors={"GRR": "red"}, markersize=9)
+    said = [text.get_text().replace("\n", " ") for text in axes.get_legend().get_texts()]
+    assert said[:2] == ["GRR", "OUE"]
+    for word in ("band: 8 of 10 repetitions", "theory: the expected", "limit: the least any"):
+        assert any(word in each for each in said)
+    assert axes.get_title(loc="left") == "five values"
+    assert axes.get_ylabel() == "mean squared error"
+    line = axes.get_lines()[0]
+    assert line.get_color() == "red" and line.get_markersize() == 9
+    with pytest.raises(ValueError, match="colors must be by protocol, GRR, OUE, not SS"):
+        found.plot(colors={"SS": "red"})
+    plt.close("all")
+
+
+def test_titles_colours_and_keywords_reach_the_figure() -> None:
+    estimate = GRR(3, 1.0).estimate([0] * 60 + [1] * 25 + [2] * 15).labelled("abc", "answer")
+    axes = estimate.plot([0.5, 0.3, 0.2], title="one", color="red", hatch="/")
+    assert axes.get_title(loc="left") == "one"
+    assert axes.patches[0].get_hatch() == "/"
+    assert axes.patches[0].get_facecolor()[:3] == (1.0, 0.0, 0.0)
+    said = [text.get_text().split(" (")[0] for text in axes.get_legend().get_texts()]
+    assert said == ["estimate", "95 % interval", "truth", "outside its interval"]
+    figure = Estimates([estimate, estimate]).plot(title="two", color="red")
+    assert figure.get_suptitle() == "two" and len(figure.legends) == 1
+    assert not any(panel.get_legend() for panel in figure.axes)
+    rounds = Rounds([estimate, estimate]).plot(title="time", colors=["red"] * 3, lw=5)
+    line = rounds.axes[0].get_lines()[0]
+    assert rounds.get_suptitle() == "time" and (line.get_color(), line.get_lw()) == ("red", 5)
+    assert any("band" in text.get_text() for text in rounds.axes[0].get_legend().get_texts())
+    plt.close("all")
+
+
+def test_labels_are_horizontal_where_they_fit() -> None:
+    few = GRR(4, 1.0).estimate([0, 1, 2, 3] * 50)
+    for labels, rotation in (
+        (["no", "yes", "perhaps", "often or always"], 0),
+        (["no", "yes", "x" * 40, "y"], 90),
+    ):
+        ticks = few.labelled(labels).plot().get_xticklabels()
+        assert {tick.get_rotation() for tick in ticks} == {rotation}
+        assert all(len(tick.get_text().splitlines()) <= 3 for tick in ticks)
+    plt.close("all")
+
+
+def test_figures_on_dark_ground_have_light_ink() -> None:
+    estimate = GRR(3, 1.0).estimate([0, 1, 2] * 50)
+    for style, colour in (("default", "black"), ("dark_background", "white")):
+        with plt.style.context(style):
+            axes = estimate.plot()
+            assert axes.get_lines()[-1].get_color() == colour
+    plt.close("all")

@@ -60,7 +60,7 @@ ABOUT = {
     ),
     "differences": (
         "The exact probability that 95 % intervals of differences cover, with 15 to 50 reports:"
-        " two values among the same users, and one value among two groups of users. It is 94 % at"
+        " two values among the same users, and one value among two groups of users. It is 95 % at"
         " least everywhere."
     ),
     "coverage": (

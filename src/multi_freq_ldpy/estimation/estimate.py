@@ -381,15 +381,40 @@ class Estimate:
         return columns
 
     def plot(
-        self, truth: ArrayLike | None = None, level: float = 0.95, ax: "Axes | None" = None
+        self,
+        truth: ArrayLike | None = None,
+        level: float = 0.95,
+        ax: "Axes | None" = None,
+        *,
+        title: str | None = None,
+        color: str = "#0072B2",
+        **keywords: Any,
     ) -> "Axes":
         """Draw the frequencies with their intervals, beside the true ones if those are given.
 
-        Returns the matplotlib axes.
+        Parameters
+        ----------
+        truth : array, or mapping by label, optional
+            The true frequencies, or counts.
+        level : float
+            The level of the intervals.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        title : str, optional
+            The title; by default the name of the attribute.
+        color : str
+            The colour of the estimates.
+        **keywords
+            Further keywords of ``Axes.bar``, or of ``Axes.plot`` for many values.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
         """
         from . import plots
 
-        axes: Axes = plots.draw_bars(self, truth, level, ax)
+        axes: Axes = plots.draw_bars(self, truth, level, ax, title, color, **keywords)
         return axes
 
     def __repr__(self) -> str:

@@ -97,16 +97,35 @@ class Estimates(tuple[Estimate, ...]):
         """Return a table with a row a value of an attribute: see ``Estimate.to_frame``."""
         return stack_tables(zip(self.names, self, strict=True), "attribute", kind, level)
 
-    def plot(self, truth: Truth = None, level: float = 0.95) -> "Figure":
-        """Draw all attributes side by side, each as ``Estimate.plot`` does.
+    def plot(
+        self,
+        truth: Truth = None,
+        level: float = 0.95,
+        *,
+        title: str | None = None,
+        **keywords: Any,
+    ) -> "Figure":
+        """Draw all attributes side by side, each as ``Estimate.plot`` does, with one legend.
 
-        Returns the matplotlib figure.
+        Parameters
+        ----------
+        truth : list, or mapping by name, optional
+            The true frequencies, one entry per attribute.
+        level : float
+            The level of the intervals.
+        title : str, optional
+            The title of the figure.
+        **keywords
+            Further keywords of ``Estimate.plot``, such as ``color``.
 
-        ``truth`` has an entry an attribute: a list, or a dict by name.
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         from . import plots
 
-        figure: Figure = plots.draw_attributes(self, truth, level)
+        figure: Figure = plots.draw_attributes(self, truth, level, title, **keywords)
         return figure
 
     def __repr__(self) -> str:
@@ -140,17 +159,42 @@ class Rounds(list[Estimate | Estimates]):
         """Return a table with a row a value and round."""
         return stack_tables(enumerate(self), "round", kind, level)
 
-    def plot(self, values: Truth = None, truth: Truth = None, level: float = 0.95) -> "Figure":
+    def plot(
+        self,
+        values: Truth = None,
+        truth: Truth = None,
+        level: float = 0.95,
+        *,
+        title: str | None = None,
+        colors: Sequence[str] | None = None,
+        **keywords: Any,
+    ) -> "Figure":
         """Draw the frequencies over the rounds, with their intervals as bands.
 
-        Returns the matplotlib figure.
+        Parameters
+        ----------
+        values : list, or mapping by name, optional
+            The values to draw; by default the eight most frequent. For several attributes, one list
+            per attribute.
+        truth : array, or mapping by name, optional
+            The true frequencies, one row per round and one column per value.
+        level : float
+            The level of the intervals.
+        title : str, optional
+            The title of the figure.
+        colors : list of str, optional
+            The colours of the values.
+        **keywords
+            Further keywords of ``Axes.plot`` for the estimates.
 
-        ``values`` are those to draw, the eight most frequent if nothing else; ``truth`` is an array
-        of rounds and values. For several attributes both are dicts by name, or lists.
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
         """
         from . import plots
 
-        figure: Figure = plots.draw_rounds(self, values, truth, level)
+        figure: Figure = plots.draw_rounds(self, values, truth, level, title, colors, **keywords)
         return figure
 
 

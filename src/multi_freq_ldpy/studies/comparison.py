@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from math import isnan
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from ..survey import Survey
 from ..tables import frames
 from ..tables.labels import is_missing
 from .planning import check_budgets, least_error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 METRICS: dict[str, Callable[[NDArray[Any]], float]] = {
     "mse": lambda errors: float(np.mean(errors**2)),
@@ -131,23 +135,48 @@ class Comparison(tuple[Cell, ...]):
             known = all(cell.theory is not None for cell in cells)
             errors = [cell.theory or 0.0 if known else cell.error for cell in cells]
             # NaN, where nobody reported an attribute, last
-            order = sorted(range(len(cells)), key=lambda i: (errors[i] != errors[i], errors[i]))
+            order = sorted(range(len(cells)), key=lambda i: (isnan(cells[i].error), errors[i]))
             best, least = cells[order[0]], errors[order[0]]
             reach = [
                 1e-3 * least if known else 2 * float(np.hypot(best.std, cell.std)) for cell in cells
             ]
             found[budget] = [
-                cells[i].protocol for i in order if i == order[0] or errors[i] - least <= reach[i]
+                cells[i].protocol
+                for i in order
+                if i == order[0] or (errors[i] - least <= reach[i] and not isnan(cells[i].error))
             ]
         return found
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the errors against the budget of a report, both logarithmic, with the range over
-        repetitions as a band.
+    def plot(
+        self,
+        ax: "Axes | None" = None,
+        *,
+        title: str | None = None,
+        colors: Mapping[str, str] | None = None,
+        **keywords: Any,
+    ) -> "Axes":
+        """Draw the errors against the budget of a report, both logarithmic.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        title : str, optional
+            The title.
+        colors : mapping, optional
+            Colours by protocol. Each protocol has a colour and a marker of its own in all figures.
+        **keywords
+            Further keywords of ``Axes.plot`` for the errors.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            What was drawn on.
         """
         from ..estimation import plots
 
-        return plots.draw_comparison(self, ax)
+        axes: Axes = plots.draw_comparison(self, ax, title, colors, **keywords)
+        return axes
 
     def report(self, title: str, command: str | None = None) -> str:
         """Return a page of HTML with the picture, the table, and how it was made.
