@@ -269,10 +269,10 @@ class Estimate:
 
         Parameters
         ----------
-        first : value, list of values, or Estimate
+        first : label, list of labels, or Estimate
             The values of which others are subtracted. An ``Estimate`` of other users is subtracted
             as a whole, value by value: none of them may be in both.
-        second : value, or list of values, optional
+        second : label, or list of labels, optional
             The values that are subtracted; none where ``first`` is an estimate.
         names : tuple of str
             What the two groups of users are called, where ``first`` is an estimate.
