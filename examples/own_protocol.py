@@ -6,7 +6,7 @@
 ('holds', 'holds', 'not applicable: it is not in the registry')
 >>> protocol = Warner(5, epsilon=2.0)
 >>> reports = protocol.randomize([0, 1, 1, 1, 4] * 10_000, rng=1)
->>> protocol.estimate(reports).norm().frequencies.round(1)
+>>> protocol.estimate(reports).norm_sub().frequencies.round(1)
 array([0.2, 0.6, 0. , 0. , 0.2])
 """
 

@@ -278,6 +278,24 @@ def test_differences_between_groups_of_people() -> None:
             wrong()
 
 
+def test_differences_of_several_attributes() -> None:
+    survey = Survey({"a": [1, 2], "b": ["x", "y", "z"]}, epsilon=2.0)
+    found = []
+    for seed in (1, 2):
+        people = {"a": [1, 2, 2] * 500, "b": ["x", "y", "z"] * 500}
+        found.append(survey.estimate(survey.randomize(people, rng=seed)))
+    differences = found[0].difference(found[1], names=("the first", "the second"))
+    assert list(differences) == ["a", "b"]
+    for name, each in differences.items():
+        alone = found[0][name].difference(found[1][name], names=("the first", "the second"))
+        assert repr(each) == repr(alone) and np.array_equal(each.values, alone.values)
+    assert differences["b"]["z"].value == differences["b"].values[2]
+    with pytest.raises(ValueError, match="other must have the attributes a, b, not b"):
+        found[0].difference(found[1][1:])
+    with pytest.raises(TypeError, match="other must be estimates"):
+        found[0].difference(found[1]["a"])  # type: ignore[arg-type]
+
+
 def test_one_group_of_people_may_be_large() -> None:
     """With few users beside very many, the error is that of the few."""
     protocol = OUE(4, 1.0)

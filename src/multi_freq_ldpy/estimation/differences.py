@@ -22,9 +22,11 @@ from .intervals import FINE, Vector, variance_of
 
 ENDS = (-1.0, 1.0)
 OF = ("sample", "population")
-NORMAL = np.linspace(-6, 6, 97), np.exp(-(np.linspace(-6, 6, 97) ** 2) / 2)
-NORMAL[1][:] /= NORMAL[1].sum()
-"""Values of a standard normal variable and their probabilities."""
+GROUPS = "the first group", "the second group"
+"""What two groups of users are called if nobody names them."""
+
+NORMAL = np.linspace(-6, 6, 97)
+"""Values of a standard normal variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +110,7 @@ class Pair(ABC):
         x = self.observed(of)
         low, high = intervals.normal_limits(np.array([x]), sigma2, level, ENDS)[0]
         if all(
-            part.is_normal(of, float(f))
+            part.counts is None or part.is_normal(of, float(f))
             for d in (low, high)
             for part, f in zip((self.first, self.second), self.split(d), strict=True)
         ):
@@ -153,8 +155,9 @@ class Within(Pair):
         def law(d: float) -> list[tuple[Vector, Vector]]:
             one, two = (float(each) for each in self.split(d))
             if not sampled:  # whole users, who differ by n·d
-                own = max(round(n * one), round(n * d), 0)
-                one, two = own / n, (own - round(n * d)) / n
+                more = round(n * d)
+                own = min(max(round(n * one), more, 0), (n + more) // 2)
+                one, two = own / n, (own - more) / n
             start, chances = self.channel.difference_law(self.sizes, n, (one, two), sampled=sampled)
             return [((start + np.arange(chances.size)) / (n * self.channel.slope), chances)]
 
@@ -171,8 +174,8 @@ class Between(Pair):
     def limits(self, level: float, of: str) -> tuple[float, float]:
         """Return lower and upper limits of the difference.
 
-        What nearly certain limits of both frequencies rule out is left out: beside very many users,
-        few can be known to differ by less than their own interval is wide.
+        What nearly certain limits of both frequencies rule out is left out. Beside few users, the
+        frequency among very many is as good as known, and bounds the difference.
         """
         low, high = super().limits(level, of)
         least, most = self.apart(1 - (1 - level) / 25, of)
@@ -239,7 +242,8 @@ def _law_of(part: Part, f: float, of: str) -> tuple[Vector, Vector]:
     law is as good as normal.
     """
     if part.is_normal(of, f):
-        return f + np.sqrt(part.variance(of, f)) * NORMAL[0], NORMAL[1]
+        density = np.exp(-(NORMAL**2) / 2)
+        return f + np.sqrt(part.variance(of, f)) * NORMAL, density / density.sum()
     sampled = part.is_sampled(of)
     below = int(part.n * f + 1e-9)
     more = max(0.0, part.n * f - below)

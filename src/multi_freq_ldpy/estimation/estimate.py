@@ -12,15 +12,13 @@ from ..core.channel import Channel
 from ..core.tally import Tally
 from ..tables.labels import identity_of
 from . import intervals, postprocess, rendering
-from .differences import Between, Difference, Differences, Part, Within, place_of
+from .differences import GROUPS, Between, Difference, Differences, Part, Within, place_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Group = Hashable | Iterable[Hashable]
 """A value, or several: numbers, or labels where there are labels."""
-
-GROUPS = "the first group", "the second group"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

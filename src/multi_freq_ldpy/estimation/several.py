@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..core import validate
 from ..core.tally import Tally
 from . import rendering
+from .differences import GROUPS, Differences
 from .estimate import Estimate
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ class Estimates(tuple[Estimate, ...]):
     >>> from multi_freq_ldpy import GRR, SMP
     >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
     >>> estimates = solution.estimate(solution.randomize([[1, 0], [1, 2]] * 5000, rng=1))
-    >>> [e.frequencies.round(1) for e in estimates.norm()]
+    >>> [e.frequencies.round(1) for e in estimates.norm_sub()]
     [array([0., 1.]), array([0.5, 0. , 0.5])]
     >>> estimates[1].interval().shape
     (3, 2)
@@ -70,13 +72,58 @@ class Estimates(tuple[Estimate, ...]):
         """Post-process each attribute: see ``Estimate.postprocess``."""
         return Estimates(each.postprocess(method) for each in self)
 
-    def norm(self) -> "Estimates":
-        """Clip each attribute at 0 and divide by the sum."""
-        return self.postprocess("norm")
-
     def norm_sub(self) -> "Estimates":
         """Project each attribute on the distributions."""
         return self.postprocess("norm_sub")
+
+    def norm(self) -> "Estimates":
+        """Clip each attribute at 0 and divide by the sum, as the functions of the paper do."""
+        return self.postprocess("norm")
+
+    def difference(
+        self, other: "Estimates", *, names: tuple[str, str] = GROUPS
+    ) -> dict[str, Differences]:
+        """Return how much more frequent each value of each attribute is than among other users.
+
+        Parameters
+        ----------
+        other : Estimates
+            Estimates of the same attributes among other users: none of them may be in both.
+        names : tuple of str
+            What the two groups of users are called.
+
+        Returns
+        -------
+        dict of Differences
+            The differences with their errors, by attribute.
+
+        Raises
+        ------
+        ValueError
+            If the attributes or their values are not the same.
+        TypeError
+            If ``other`` is something else.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Survey
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> young = survey.estimate(survey.randomize({"smokes": ["yes", "no"] * 2000}, rng=1))
+        >>> old = survey.estimate(survey.randomize({"smokes": ["no"] * 4000}, rng=2))
+        >>> round(young.difference(old)["smokes"]["yes"].value, 2)
+        0.51
+        """
+        if not isinstance(other, Estimates):
+            raise TypeError(f"other must be estimates of other users, not {validate.quote(other)}")
+        if other.names != self.names:
+            raise ValueError(
+                f"other must have the attributes {', '.join(self.names)}, not"
+                f" {', '.join(other.names)}"
+            )
+        return {
+            name: own.difference(each, names=names)
+            for name, own, each in zip(self.names, self, other, strict=True)
+        }
 
     def labelled(
         self,
