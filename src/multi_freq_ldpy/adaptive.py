@@ -1,4 +1,4 @@
-"""Choosing the protocol of least variance."""
+"""Choice of the protocol of least variance."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,14 +16,39 @@ def best(
     of: Sequence[Callable[..., Any]] | None = None,
     channel: Callable[[Protocol], Channel] | None = None,
 ) -> Protocol:
-    """Return the protocol of least variance at f = 0 for this domain and budget, among the
-    factories in ``of``.
+    """Return the protocol of least variance at f = 0 for a domain and budgets.
 
-    By default among GRR and OUE, as the paper's ADP does, or for two budgets (eps_perm, eps_1)
-    among LGRR and LOSUE, as its L-ADP does. Candidates that cannot be realised with these
-    parameters are left out, as long as one can. ``channel`` says how the aggregator sees a
-    candidate, where that is not the candidate's own channel. The first of equals wins.
+    By default the candidates are GRR and OUE, as for ADP in the paper. For two budgets they are
+    LGRR and LOSUE, as for L-ADP in the paper. A candidate that cannot be realised with these
+    parameters is left out. If two candidates have the same variance, the first one is returned.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    *budgets : float
+        The budgets of the protocols: ``epsilon``, or ``eps_perm`` and ``eps_1``.
+    of : sequence of callables, optional
+        Protocol classes or factories to choose from. None means the default candidates.
+    channel : callable, optional
+        Function from a candidate to the channel that the aggregator sees. None means the
+        candidate's own channel.
+
+    Returns
+    -------
+    Protocol
+        The candidate of least variance.
+
+    Raises
+    ------
+    TypeError
+        If the number of budgets does not fit the candidates, or if ``of`` is not a sequence of
+        callables.
+    ValueError
+        If ``of`` is empty, or if no candidate can be realised.
+
+    Examples
+    --------
     >>> best(4, 1.0)
     GRR(k=4, epsilon=1.0)
     >>> best(40, 1.0)

@@ -1,6 +1,6 @@
-"""People who do not exist, so that every example runs without a download.
+"""Synthetic populations, so that every example runs without a download.
 
-A census of nine attributes, and answers that drift.
+There are a census of nine attributes, and answers that change over time.
 """
 
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .core import validate
 
 Seeds: TypeAlias = int | np.random.SeedSequence | np.random.Generator | None
-"""What ``rng`` may be: as for ``numpy.random.default_rng``."""
+"""The types of ``rng``, as for ``numpy.random.default_rng``."""
 
 AGES = tuple(range(17, 91))
 REGIONS = (
@@ -55,26 +55,31 @@ CATEGORIES: dict[str, tuple[Any, ...]] = {
     "status": ("single", "married", "divorced", "widowed"),
     "smokes": ("yes", "no"),
 }
-"""The attributes of ``population`` and their categories, 2 to 74 of them."""
+"""The attributes of ``population`` and their categories, 2 to 74 per attribute."""
 
 DEPENDENCE: dict[tuple[str, str], float] = {
     ("schooling", "income"): 0.6,
     ("age", "status"): 0.7,
     ("sex", "smokes"): 0.15,
 }
-"""Pairs that depend on each other.
+"""Pairs of attributes that depend on each other, with a probability.
 
-With this probability the second follows from the first, otherwise it is drawn from its own law.
+With this probability the second attribute follows from the first. Otherwise it is drawn from its
+own distribution.
 """
 
 
 def marginals() -> dict[str, NDArray[np.float64]]:
-    """Return the law from which each attribute of ``population`` is drawn where it does not follow
-    from another.
+    """Return the distributions from which the attributes of ``population`` are drawn.
 
-    Those of income, status and smokes are not how often these occur in the end, because most or
-    some follow from another attribute. Regions and work fall off like Zipf's law; ages have two
-    peaks, near 28 and 58.
+    Income, status and smokes follow from another attribute for some users. Their final frequencies
+    therefore differ from these distributions. Regions and work fall off like Zipf's law. Ages have
+    two peaks, near 28 and 58.
+
+    Returns
+    -------
+    dict of str to array
+        The probabilities of the categories of each attribute, in the order of ``CATEGORIES``.
     """
     ages = np.array(AGES)
     two_peaks = (
@@ -95,16 +100,36 @@ def marginals() -> dict[str, NDArray[np.float64]]:
 
 
 def population(n: int, rng: Seeds = None) -> dict[str, list[Any]]:
-    """Return n people as a table, a dict of lists with the nine attributes of ``CATEGORIES``.
+    """Return a synthetic population of n users with the nine attributes of ``CATEGORIES``.
 
     These are sex and smokes (2 categories), status (4), household (5), schooling (6), income (8),
-    region (12), work (15) and age (74). Region and work fall off like Zipf's law, age has two
-    peaks, near 28 and 58. Three pairs depend on each other (``DEPENDENCE``): with probability 0.6
-    income follows from schooling, with 0.7 status from age, and with 0.15 smokes from sex;
-    otherwise, and for all other attributes, values are drawn from ``marginals()``, independently.
+    region (12), work (15) and age (74). Region and work fall off like Zipf's law. Age has two
+    peaks, near 28 and 58.
 
-    ``rng`` is a seed or a NumPy Generator: nothing here needs to be secret.
+    Three pairs depend on each other (``DEPENDENCE``). Income follows from schooling with
+    probability 0.6, status from age with 0.7, and smokes from sex with 0.15. In all other cases
+    values are drawn independently from ``marginals()``.
 
+    Parameters
+    ----------
+    n : int
+        Number of users.
+    rng : None, int, SeedSequence or Generator
+        Source of randomness, as for ``numpy.random.default_rng``. None gives a different population
+        at every call. Nothing here needs to be secret.
+
+    Returns
+    -------
+    dict of str to list
+        A table: for each attribute, the category of each user.
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not from 1 to 2⁴⁰.
+
+    Examples
+    --------
     >>> people = population(10_000, rng=1)
     >>> len(CATEGORIES["age"]), people["region"][:3]
     (74, ['capital', 'capital', 'capital'])
@@ -133,11 +158,34 @@ KEEPS = 0.9
 
 
 def drifting(n: int, rounds: int, rng: Seeds = None) -> NDArray[np.int64]:
-    """Return the answers of n people in each round, numbers of ``DRIFTING``, shape (rounds, n).
+    """Return the answers of n users in each of several rounds.
 
-    From round to round nine of ten keep their answer; the others draw a new one from a law that
-    goes, round by round, from mostly "car" to mostly "bicycle" and "train".
+    From one round to the next, each user keeps the answer with probability 0.9. The others draw a
+    new one. The distribution of new answers changes, round by round, from mostly "car" to mostly
+    "bicycle" and "train".
 
+    Parameters
+    ----------
+    n : int
+        Number of users.
+    rounds : int
+        Number of rounds.
+    rng : None, int, SeedSequence or Generator
+        Source of randomness, as for ``numpy.random.default_rng``. None gives different answers at
+        every call.
+
+    Returns
+    -------
+    array
+        Indexes into ``DRIFTING``, shape (rounds, n).
+
+    Raises
+    ------
+    ValueError
+        If ``n`` is not from 1 to 2⁴⁰, or if ``rounds`` is not from 1 to 2³¹.
+
+    Examples
+    --------
     >>> answers = drifting(5000, 12, rng=1)
     >>> answers.shape, float((answers[1:] == answers[:-1]).mean().round(2))
     ((12, 5000), 0.92)

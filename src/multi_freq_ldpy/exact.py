@@ -1,4 +1,4 @@
-"""Exact probabilities for protocols written elsewhere: the names of ``core.exact``."""
+"""Exact probabilities for your own protocols: the public names of ``core.exact``."""
 
 from .core.exact import (
     WORD,

@@ -1,6 +1,6 @@
-"""What a protocol for one attribute and a solution over several have in common.
+"""The base of mechanisms: a mechanism is a protocol for one attribute or a solution over several.
 
-Reports are drawn, checked and counted.
+Here reports are drawn, checked and counted.
 """
 
 from abc import ABC, abstractmethod
@@ -27,38 +27,39 @@ if TYPE_CHECKING:
 LARGEST_LAW = 2**20
 BATCH = 2**16
 LARGE = 2**28
-"""The most values that are counted without being asked for: two gigabytes."""
+"""The largest number of values that is counted unless ``large`` is True: it takes two gigabytes."""
 
 Counts: TypeAlias = NDArray[np.int64]
 Batch: TypeAlias = tuple[NDArray[Any], int]
-"""Checked reports, and how many messages beside them were none."""
+"""Checked reports, and the number of invalid messages that were left out."""
 Report: TypeAlias = NDArray[Any] | np.generic
 """One report: an entry of an array of reports."""
 Reports: TypeAlias = ArrayLike | Iterable[ArrayLike]
 """Reports: an array or list of them, or an iterable of batches."""
 Charge: TypeAlias = tuple[int, int | None]
-"""An account, and the memo class that is paid for once and for all, or None where every report is
-paid for.
+"""An account, and a memo class that is paid for only once.
+
+None in place of the memo class means that every report is paid for.
 """
 
 
 class Mechanism(ABC):
     """Base of ``Protocol`` and ``Solution``.
 
-    Turns inputs into reports of a fixed dtype, and reports into counts.
+    A mechanism turns inputs into reports of a fixed dtype, and reports into counts.
     """
 
     samples: ClassVar[bool] = False
-    """Whether a report is about one part of the record only, and says about which one."""
+    """True if a report is about only one part of the record and names that part."""
     independent: ClassVar[bool] = False
-    """Whether the parts of a record are randomized independently of each other."""
+    """True if the parts of a record are randomized independently of each other."""
 
-    # What a subclass declares
+    # Declared by a subclass
 
     @property
     @abstractmethod
     def privacy(self) -> Privacy:
-        """What is promised, exactly."""
+        """The exact privacy losses as realised."""
 
     @property
     @abstractmethod
@@ -81,8 +82,9 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[Part, ...]:
-        """For each attribute, as what the aggregator sees it (a channel and a domain), and where
-        its counts are.
+        """The attributes as the aggregator sees them, each with the place of its counts.
+
+        An attribute is seen as an object with a channel and a domain.
         """
 
     @property
@@ -92,8 +94,9 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _inputs(self, given: object, name: str = "") -> tuple[Counts, bool]:
-        """Return inputs as an array with a user a row, checked, and whether a single user's was
-        given.
+        """Return checked inputs as an array with one row per user.
+
+        The second result is True if the input of a single user was given.
         """
 
     @abstractmethod
@@ -102,7 +105,18 @@ class Mechanism(ABC):
 
     @abstractmethod
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return what each report contributes to each value: the reference for counting."""
+        """Return the contribution of each report to each value, the reference for counting.
+
+        Parameters
+        ----------
+        reports : array
+            Checked reports of ``report_dtype``, one per user.
+
+        Returns
+        -------
+        array
+            The contributions: their sums over users are the counts.
+        """
 
     @abstractmethod
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
@@ -110,30 +124,34 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _simulate_part(self, held: Sequence[Counts], n: int, rng: Rng) -> tuple[Counts, Counts]:
-        """Draw counts, and how many reports speak of each value, given how many of the n users hold
-        each value of each attribute.
+        """Draw counts, and the number of reports that speak of each value.
+
+        ``held`` says how many of the n users hold each value of each attribute.
         """
 
     @abstractmethod
     def _reporters(self, n: Counts) -> int:
-        """Return how many users made the reports of which so many speak of each value."""
+        """Return the number of users who made the reports.
+
+        ``n`` is the number of reports that speak of each value.
+        """
 
     @abstractmethod
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
-        """Refuse counts that no reports have."""
+        """Refuse counts that no set of reports has."""
 
     @abstractmethod
     def _fields(self) -> dict[str, Any]:
-        """Return what makes this object, for JSON."""
+        """Return the name and the parameters of this object, for JSON."""
 
-    # What a subclass may do better
+    # Optional overrides
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         """Mark the reports that no honest client can send."""
         return np.zeros(len(reports), np.bool_)
 
     def _count(self, reports: NDArray[Any]) -> Counts:
-        """Return the contributions added up over reports."""
+        """Return the sum of the contributions of all reports."""
         step = max(1, 2**22 // self._entries)
         parts = (self.contributions(reports[i : i + step]) for i in range(0, len(reports), step))
         return sum(
@@ -142,52 +160,56 @@ class Mechanism(ABC):
 
     @property
     def _space(self) -> int:
-        """How many numbers reports are gathered in."""
+        """The number of integers in which reports are gathered."""
         return self._entries
 
     def _gather(self, reports: NDArray[Any]) -> Counts:
-        """Return numbers that add up over batches of reports, and of which ``_settle`` makes
-        counts.
+        """Return numbers that add up over batches of reports.
+
+        ``_settle`` turns their sum into counts.
         """
         return self._count(reports)
 
     def _settle(self, gathered: Counts, n: Counts) -> Counts:
-        """Return the counts of all reports that were gathered: once per tally."""
+        """Return the counts of all gathered reports. It is called once per tally."""
         return gathered
 
     def _answers(self, reports: NDArray[Any]) -> Counts:
-        """Return how many of the reports speak of each value."""
+        """Return the number of reports that speak of each value."""
         return np.broadcast_to(np.int64(len(reports)), self._entries)
 
     @cached_property
     def _answers_all(self) -> bool:
-        """Whether every report speaks of every value."""
+        """True if every report speaks of every value."""
         return all(share == 1 for share in self.answering)
 
-    # What lasts over a user's reports: nothing, unless a subclass says so
+    # Permanent state of a user: none, unless a subclass has one
 
     @property
     def permanent(self) -> "Mechanism | None":
-        """What one report of holds all that is ever told about an unchanged input.
+        """The mechanism of the permanent answer, or None.
 
-        None where every report tells more.
+        One report of it holds everything that is ever told about an unchanged input. None means
+        that every report tells more.
         """
         return None
 
     def _recall(self, values: Counts, users: Counts, memory: Source) -> Any:
-        """Return all that lasts of the users' reports about these values, derived from
-        ``memory``, where they are numbered: what ``_charges`` and ``_report`` are made of.
+        """Return the permanent state of the users' reports about these values.
+
+        It is derived from ``memory``, where the users have the numbers ``users``. ``_charges`` and
+        ``_report`` use the result.
         """
         return as_readonly(values)
 
     def _charges(self, recalled: Any) -> list[Charge]:
-        """Return what a report of the one user is charged for."""
+        """Return the charges for a report of the one user."""
         return [(0, None)]
 
     def _report(self, recalled: Any, fresh: Sequence[Stream], out: NDArray[Any]) -> None:
-        """Write a further report of each user, given what lasts of it.
+        """Write a further report of each user, given the user's permanent state.
 
-        The rest is drawn from ``fresh``, one stream per attribute.
+        The other randomness is drawn from ``fresh``, one stream per attribute.
         """
         source = Source.of(fresh[0], self._label, len(out))
         parallel.run_ranges(
@@ -197,22 +219,39 @@ class Mechanism(ABC):
 
     @property
     def _prices(self) -> tuple[float, ...]:
-        """What a charge costs, an entry an account."""
+        """The cost of a charge, one entry per account."""
         return (self.privacy.report,)
 
-    # The verbs
+    # Main methods
 
     @accept_old_names(table="values")
     def randomize(self, values: ArrayLike, rng: Rng = None) -> NDArray[Any]:
-        """Return a report for each user: one user's input gives one report.
+        """Return one report per user.
 
-        A protocol takes one value per user; a solution takes a table, one row per user and one
-        column per attribute. A protocol with memory makes the *first report of new users*: to
-        report again, use ``Client`` or ``Panel``.
+        A protocol takes one value per user. A solution takes a table, one row per user and one
+        column per attribute. A protocol with permanent answers makes the *first report of new
+        users*. To report again, use ``Client`` or ``Panel``.
 
-        ``rng=None`` uses the operating system's randomness, as real collection must. An int,
-        ``SeedSequence`` or ``Generator`` makes the reports reproducible; the same int gives the
-        same noise at every call, so for several batches pass a ``Stream``.
+        Parameters
+        ----------
+        values : int, array, or table
+            The inputs of the users. The input of a single user gives a single report.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. The same int gives the same noise at every call: for several
+            batches pass a ``Stream``.
+
+        Returns
+        -------
+        array
+            The reports, of dtype ``report_dtype``, or one report for a single user.
+
+        Raises
+        ------
+        ValueError
+            If a value is outside its domain, or if the shape does not fit.
+        TypeError
+            If the inputs are not integers.
         """
         inputs, single = self._inputs(values)
         inputs = as_readonly(inputs)
@@ -238,21 +277,22 @@ class Mechanism(ABC):
         reports : array, list, or iterable of batches
             Reports as ``randomize`` returns them. An iterable needs no more memory than one batch.
         invalid : {"raise", "skip"}
-            What to do with a message that is no report. "raise" refuses all and names the index of
-            the first; "skip" leaves such messages out, and ``tally.invalid`` says how many.
+            Treatment of invalid reports. "raise" refuses all reports and names the index of the
+            first invalid one. "skip" leaves invalid reports out, and ``tally.invalid`` is their
+            number.
         large : bool
-            Whether a domain of more than 2²⁸ values may be counted, with eight bytes for each.
+            True allows a domain of more than 2²⁸ values, counted with eight bytes each.
 
         Returns
         -------
         Tally
-            What was counted.
+            The counts of the reports.
 
         Raises
         ------
         ValueError
-            If a message is no report and ``invalid`` is "raise", or if the domain is larger than
-            2²⁸ and ``large`` is not given.
+            If a report is invalid and ``invalid`` is "raise", or if the domain has more than 2²⁸
+            values and ``large`` is False.
         TypeError
             If ``reports`` is no array, list or iterable of them.
 
@@ -266,28 +306,28 @@ class Mechanism(ABC):
         return self._tally(self._batches(reports, check_invalid(invalid)), large)
 
     def count(self, reports: NDArray[Any], *, large: bool = False) -> tuple[Counts, Counts]:
-        """Return the counts of reports that have been checked, and how many speak of each value.
+        """Return the counts of checked reports, and the number of reports that speak of each value.
 
-        Nothing is checked here; ``tally`` is for reports from elsewhere.
+        Nothing is checked here. Use ``tally`` for reports that others sent.
 
         Parameters
         ----------
         reports : array of ``report_dtype``
-            What ``randomize`` or ``wire.decode`` returned, one report per user.
+            Reports from ``randomize`` or ``wire.decode``, one per user.
         large : bool
-            Whether a domain of more than 2²⁸ values may be counted.
+            True allows a domain of more than 2²⁸ values.
 
         Returns
         -------
         counts : array of int64
             One count per value, attributes one after the other.
         n : array of int64
-            How many reports speak of each value.
+            Number of reports that speak of each value.
 
         Raises
         ------
         ValueError
-            If the domain is larger than 2²⁸ and ``large`` is not given.
+            If the domain has more than 2²⁸ values and ``large`` is False.
 
         Examples
         --------
@@ -302,33 +342,93 @@ class Mechanism(ABC):
 
     @abstractmethod
     def estimate(self, reports: Tally | Reports) -> Estimate | Estimates:
-        """Return the unbiased frequencies with their errors, from a tally or from reports."""
+        """Return the unbiased frequencies with their errors, from a tally or from reports.
+
+        Parameters
+        ----------
+        reports : Tally, array, list, or iterable of batches
+            A tally of this mechanism, or reports as ``randomize`` returns them.
+
+        Returns
+        -------
+        Estimate or Estimates
+            The frequencies with their standard errors: ``Estimates`` for a solution.
+
+        Raises
+        ------
+        ValueError
+            If a report is invalid, or if another mechanism counted the tally.
+        TypeError
+            If ``reports`` is no tally, array, list or iterable.
+        """
 
     @abstractmethod
     def simulate(self, data: ArrayLike, rng: Rng = None) -> Tally:
-        """Draw a tally given how many users hold each value, without keeping a report."""
+        """Draw a tally, given the number of users who hold each value, without keeping a report.
+
+        Parameters
+        ----------
+        data : array, or list of arrays
+            The number of users who hold each value. For a solution, one such array per attribute,
+            or a table of records.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations.
+
+        Returns
+        -------
+        Tally
+            A tally, as if every user had sent one report.
+        """
 
     @abstractmethod
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> float | NDArray[np.float64]:
-        """Return the variance of an estimated frequency whose true value among the n users is f."""
+        """Return the variance of an estimated frequency.
+
+        Parameters
+        ----------
+        n : int or array of int
+            Number of users.
+        f : float or array of float
+            True frequency of the value. It is the frequency among the n users.
+
+        Returns
+        -------
+        float or array of float
+            The variance. For a solution the first axis is the attributes.
+        """
 
     @abstractmethod
     def law(self, value: Any) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this input, as on the wire, with its exact
-        probability.
+        """Return the exact distribution of a report of a user with this input.
+
+        Parameters
+        ----------
+        value : int, or sequence of int
+            The value of one user. For a solution it is the record, one value per attribute.
+
+        Returns
+        -------
+        dict of bytes to Fraction
+            Every possible report, as bytes on the wire, with its exact probability.
+
+        Raises
+        ------
+        ValueError
+            If there are too many reports to list, or if ``value`` is not the input of one user.
         """
 
     def likelihood(self, report: Report | int | bytes, value: ArrayLike) -> Fraction:
         """Return the exact probability that a user with this value, or record, sends this report.
 
-        It works for any domain size, because no law is listed.
+        It works for any domain size, because it does not list the distribution.
 
         Parameters
         ----------
         report : one report, or bytes
-            An entry of what ``randomize`` returns, or the report on the wire.
+            An entry of the result of ``randomize``, or the report as bytes on the wire.
         value : int, or sequence of int
-            The value of one user; for a solution the record, one value per attribute.
+            The value of one user. For a solution it is the record, one value per attribute.
 
         Returns
         -------
@@ -338,8 +438,8 @@ class Mechanism(ABC):
         Raises
         ------
         ValueError
-            If no honest client sends this report, if ``value`` is not that of one user, or if the
-            probabilities of the protocol are not fractions (SHE).
+            If no honest client sends this report, or if ``value`` is not that of one user. Also if
+            the probabilities of the protocol are not fractions (SHE).
 
         Examples
         --------
@@ -368,10 +468,10 @@ class Mechanism(ABC):
 
     @property
     def report_bytes(self) -> int:
-        """The length of a report on the wire."""
+        """The length of a report in bytes."""
         return self.report_dtype.itemsize
 
-    # What the verbs share
+    # Helpers of the main methods
 
     @cached_property
     def _entries(self) -> int:
@@ -380,13 +480,16 @@ class Mechanism(ABC):
 
     @cached_property
     def _label(self) -> bytes:
-        """What separates this object's randomness from that of every other on the same stream."""
+        """The label that separates this object's randomness from that of other objects.
+
+        It matters where several objects use the same stream.
+        """
         import json
 
         return json.dumps(self._fields(), sort_keys=True).encode()
 
     def _gather_range(self, batch: NDArray[Any], low: int, high: int) -> tuple[Counts, Counts]:
-        """Gather some reports of a batch."""
+        """Gather the reports from ``low`` to ``high`` of a batch."""
         gathered = self._gather(batch[low:high])
         if gathered.shape != (self._space,):
             raise ValueError(
@@ -395,9 +498,9 @@ class Mechanism(ABC):
         return gathered, self._answers(batch[low:high])
 
     def _tally(self, batches: Iterable[Batch], large: bool = False) -> Tally:
-        """Return the tally of batches of checked reports, and of how many messages were none.
+        """Return the tally of batches of checked reports, with the number of invalid messages.
 
-        Nothing of the size of the domain exists before there is a report.
+        Arrays of the size of the domain are made only after the first report.
         """
         gathered: Any = 0
         n: Any = 0
@@ -420,7 +523,7 @@ class Mechanism(ABC):
         return Tally(self, counts, np.asarray(users) if self._answers_all else n, users, invalid)
 
     def _require_countable(self, large: bool) -> None:
-        """Refuse to count a large domain, unless that is asked for."""
+        """Refuse to count a large domain unless ``large`` is True."""
         if max(self._space, self._entries) > LARGE and not validate.flag("large", large):
             raise ValueError(
                 f"{validate.quote(self)} has {self._entries} values to count, more than {LARGE}:"
@@ -428,7 +531,7 @@ class Mechanism(ABC):
             )
 
     def _as_tally(self, reports: Any) -> Tally:
-        """Return a tally of this object as it is, and reports counted."""
+        """Return a tally of this object unchanged. Count reports."""
         tally = reports if isinstance(reports, Tally) else self.tally(reports)
         if tally.mechanism != self:
             raise ValueError(
@@ -438,7 +541,10 @@ class Mechanism(ABC):
         return tally
 
     def _as_reports(self, reports: Any, name: str = "reports") -> NDArray[Any]:
-        """Return one report or many as a contiguous array of the report dtype, or refuse them."""
+        """Return one report or several as a contiguous array of the report dtype.
+
+        Invalid reports are refused.
+        """
         result = self._as_array(reports, name)
         if (refused := self._find_refused(result)).size:
             i = int(refused[0])
@@ -447,9 +553,9 @@ class Mechanism(ABC):
         return as_readonly(result)
 
     def _keep_reports(self, reports: Any) -> Batch:
-        """Return the reports among messages, and how many messages are none.
+        """Return the valid reports among messages, and the number of invalid messages.
 
-        An array of another shape or type than that of reports is refused.
+        An array whose shape or type is not that of reports is refused.
         """
         try:
             kept = [self._as_array(reports)]
@@ -465,7 +571,8 @@ class Mechanism(ABC):
     def _keep_arrays(self, messages: list[Any]) -> list[NDArray[Any]]:
         """Return arrays of the messages that have the form of a report.
 
-        Halves are tried where not all have it: a few others cost little.
+        If not all messages have it, each half is tried. A few invalid messages therefore cost
+        little time.
         """
         try:
             return [self._as_array(messages)]
@@ -489,7 +596,10 @@ class Mechanism(ABC):
         return np.sort(np.concatenate([np.empty(0, np.int64), *found]))
 
     def _as_array(self, reports: Any, name: str = "reports") -> NDArray[Any]:
-        """Return one report or many as a contiguous array of the report dtype, values unchecked."""
+        """Return one report or several as a contiguous array of the report dtype.
+
+        The values of the reports are not checked.
+        """
         empty = np.empty(0, self.report_dtype)
         array = validate.as_array(name, reports)
         if array.shape == (0,):
@@ -524,8 +634,9 @@ class Mechanism(ABC):
         return np.ascontiguousarray(array, empty.dtype)
 
     def _batches(self, reports: Any, invalid: str = "raise") -> Iterator[Batch]:
-        """Yield checked batches of an array, a list of reports, or an iterable of reports or
-        batches, and how many messages were left out of each.
+        """Yield checked batches, each with the number of messages that were left out.
+
+        ``reports`` is an array, a list of reports, or an iterable of reports or batches.
         """
         batch_ndim = np.empty(0, self.report_dtype).ndim
         iterable = hasattr(reports, "__array__") or isinstance(reports, Iterable)
@@ -562,7 +673,7 @@ class Mechanism(ABC):
             yield self._check_batch(part, invalid, name)
 
     def _check_batch(self, reports: Any, invalid: str, name: str = "reports") -> Batch:
-        """Return checked reports, and how many messages were left out."""
+        """Return checked reports, and the number of messages that were left out."""
         if invalid == "skip":
             return self._keep_reports(reports)
         return self._as_reports(reports, name), 0
@@ -573,7 +684,22 @@ def gather_batches(
 ) -> Iterator[tuple[Any, str]]:
     """Yield batches, and single messages gathered into lists, with the name of each.
 
-    ``reports[i]`` is batch i, and ``reports[i:]`` the messages from i on.
+    The name ``reports[i]`` means batch i. The name ``reports[i:]`` means the messages from i on,
+    and ``reports`` those from 0 on.
+
+    Parameters
+    ----------
+    items : iterable
+        Batches and single messages.
+    is_batch : callable
+        Function that returns True for a batch.
+
+    Yields
+    ------
+    batch : array or list
+        A batch, or a list of up to 2¹⁶ single messages.
+    name : str
+        Its name for error messages.
     """
     single: list[Any] = []
     at = 0
@@ -600,12 +726,44 @@ def gather_batches(
 
 
 def check_invalid(invalid: object) -> str:
-    """Return what to do with messages that are no reports, checked."""
+    """Return the treatment of invalid reports, checked.
+
+    Parameters
+    ----------
+    invalid : object
+        The value to check.
+
+    Returns
+    -------
+    str
+        "raise" or "skip".
+
+    Raises
+    ------
+    ValueError
+        If ``invalid`` is anything else.
+    """
     return validate.choice("invalid", invalid, ("raise", "skip"))
 
 
 def require_mechanism(protocol: object) -> Mechanism:
-    """Return a protocol or solution, or refuse what is none."""
+    """Return a protocol or solution, and refuse any other object.
+
+    Parameters
+    ----------
+    protocol : object
+        The object to check.
+
+    Returns
+    -------
+    Mechanism
+        The same object.
+
+    Raises
+    ------
+    TypeError
+        If the object is not a protocol or a solution.
+    """
     if not isinstance(protocol, Mechanism):
         made = ", an object and not a class" if isinstance(protocol, type) else ""
         raise TypeError(
@@ -615,14 +773,27 @@ def require_mechanism(protocol: object) -> Mechanism:
 
 
 def _ndim_of(report: Any) -> int:
-    """Return the number of dimensions; 0 for what is no array, such as a tuple of several parts."""
+    """Return the number of dimensions.
+
+    It is 0 for an object that is no array, such as a tuple of several parts.
+    """
     return len(validate.shape_of(report) or ())
 
 
 def as_readonly(array: NDArray[Any]) -> NDArray[Any]:
     """Return a view that cannot be written.
 
-    Kernels then see one type, whether the caller's array was writable or not.
+    Kernels then see one type for writable and for read-only arrays.
+
+    Parameters
+    ----------
+    array : array
+        Any array.
+
+    Returns
+    -------
+    array
+        A read-only view of the same data.
     """
     view = array.view()
     view.flags.writeable = False

@@ -1,6 +1,6 @@
-"""A protocol: one attribute, its domain size and its budgets.
+"""The base classes of protocols: one attribute, its domain size and its budgets.
 
-Client and aggregator are both its methods.
+A protocol has the methods of the client and those of the aggregator.
 """
 
 import typing
@@ -28,19 +28,57 @@ if TYPE_CHECKING:
 
 
 class Validator(typing.Protocol):
-    """What a field is declared with: it returns the value, or refuses it."""
+    """The type of a field's validator: it returns the value in canonical type, or refuses it."""
 
     def __call__(self, name: str, value: object) -> object:
-        """Return the value in canonical type."""
+        """Return the value in canonical type.
+
+        Parameters
+        ----------
+        name : str
+            Name of the field, for error messages.
+        value : object
+            The value that was given.
+
+        Returns
+        -------
+        object
+            The value in canonical type.
+
+        Raises
+        ------
+        TypeError
+            If the value has the wrong type.
+        ValueError
+            If the value is out of range.
+        """
 
     def list_invalid(self) -> list[Any]:
-        """Return values that must be refused."""
+        """Return values that must be refused.
+
+        Returns
+        -------
+        list
+            Invalid values, with which the checks call the constructor.
+        """
 
 
 def declared(check: Validator, default: object = MISSING) -> Any:
     """Declare a field of a protocol by its validator.
 
-    It is applied in the constructor, and bad values are generated from it.
+    The constructor applies the validator. The checks generate invalid values from it.
+
+    Parameters
+    ----------
+    check : Validator
+        Validator of the field.
+    default : object
+        Default of the field. Without it the field is required.
+
+    Returns
+    -------
+    Any
+        A field of a dataclass.
     """
     return field(default=default, metadata={"check": check})
 
@@ -49,7 +87,18 @@ BUDGETS = ("epsilon", "eps_perm", "eps_1")
 
 
 def budgets_of(cls: type["Protocol"]) -> list[str]:
-    """Return the names of the budgets that a protocol class takes, in order."""
+    """Return the names of the budgets that a protocol class takes, in order.
+
+    Parameters
+    ----------
+    cls : type
+        A protocol class.
+
+    Returns
+    -------
+    list of str
+        Names out of ``epsilon``, ``eps_perm`` and ``eps_1``.
+    """
     return [each.name for each in fields(cls) if each.name in BUDGETS]
 
 
@@ -60,8 +109,33 @@ def build_protocol(
     names: Sequence[str] = (),
     **options: Any,
 ) -> "Protocol":
-    """Call a factory of protocols, if it is a class only with as many budgets as that declares, and
-    under these names if any are given.
+    """Return the protocol that a class or factory makes of these parameters.
+
+    A class must declare as many budgets as are given. It must declare them under ``names``, if any
+    names are given. A factory that is not a protocol class is called without these checks.
+
+    Parameters
+    ----------
+    factory : callable
+        A protocol class, or a function that returns a protocol.
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    budgets : sequence of float
+        The budgets, in the order in which the class declares them.
+    names : sequence of str
+        The names of the budgets. If it is empty, names are not checked.
+    **options
+        Further parameters of the protocol.
+
+    Returns
+    -------
+    Protocol
+        The protocol.
+
+    Raises
+    ------
+    TypeError
+        If a class takes other budgets than the given ones.
     """
     if isinstance(factory, type) and issubclass(factory, Protocol):
         declares = budgets_of(factory)
@@ -76,18 +150,34 @@ def build_protocol(
 
 @dataclass(frozen=True)
 class Protocol(Mechanism):
-    """Base of all protocols: the verbs, in terms of a few hooks.
+    """Base of all protocols.
 
-    A subclass is a frozen dataclass that declares its fields (domain, budgets, options),
-    ``privacy`` and ``_randomize``. What its reports are is a ``format`` with ``chances``; or it
-    says itself what that would: ``report_dtype``, ``contributions`` (shape (n, k)), ``moments``,
-    ``ratio`` and ``law``. It may say what no honest client sends (``_refused``), count faster than
-    the reference (``_count``), simulate without reports (``_simulate``), and say what a fake report
-    is (``_fake``).
+    A subclass is a frozen dataclass. It declares its fields (domain, budgets, options), ``privacy``
+    and ``_randomize``. It describes its reports in one of two ways:
+
+    - by a ``format`` together with ``chances``;
+    - by ``report_dtype``, ``contributions`` (shape (n, k)), ``moments``, ``ratio`` and ``law``.
+
+    Further hooks are optional. ``_refused`` marks invalid reports. ``_count`` counts faster than
+    the reference. ``_simulate`` simulates without reports. ``_fake`` describes a fake report for
+    RS+FD.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5, unless the
+        subclass declares another range.
+
+    Raises
+    ------
+    TypeError
+        If the subclass lacks a declaration, or if a field has the wrong type.
+    ValueError
+        If a field is out of range, or if the parameters cannot be realised.
     """
 
     _formatted: ClassVar[bool] = False
-    """Whether there is a format."""
+    """True if the class has a format."""
 
     k: int = declared(validate.domain_size)
 
@@ -119,21 +209,22 @@ class Protocol(Mechanism):
         # Parameters that cannot be realised are refused here, not at the first report
         _ = self.channel, self.privacy
 
-    # What a subclass declares
+    # Declared by a subclass
 
     @property
     def format(self) -> "Format":
-        """What a report is."""
+        """The format of a report."""
         raise TypeError(f"{type(self).__name__} has no format")
 
     @property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """The probabilities, as realised, with which a report supports what is the user's own, and
-        what is not: a value, a bit or a symbol, as the format says.
+        """The probabilities, as realised, with which a report supports the own item and another.
+
+        The format says whether an item is a value, a bit or a symbol.
         """
         raise TypeError(f"{type(self).__name__} must have chances, which go with its format")
 
-    # What follows from the format, or is declared without one
+    # Derived from the format, or declared where there is no format
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
@@ -152,16 +243,41 @@ class Protocol(Mechanism):
 
     @property
     def work(self) -> int:
-        """About how many machine words counting a report looks at."""
+        """The approximate number of machine words that are read to count one report."""
         return self.format.work if self._formatted else self.k
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return what each report contributes to each value, shape (n, k)."""
+        """Return the contribution of each report to each value, shape (n, k).
+
+        Parameters
+        ----------
+        reports : array
+            Checked reports of ``report_dtype``, one per user.
+
+        Returns
+        -------
+        array
+            The contributions: their sums over users are the counts.
+        """
         return self.format.contributions(reports)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact
-        probability.
+        """Return the exact distribution of a report of a user with this value.
+
+        Parameters
+        ----------
+        value : int
+            The value of one user.
+
+        Returns
+        -------
+        dict of bytes to Fraction
+            Every possible report, as bytes on the wire, with its exact probability.
+
+        Raises
+        ------
+        ValueError
+            If there are more than 2²⁰ reports, or if ``value`` is not one of 0, …, k − 1.
         """
         value = self._check_law(value, self.format.size)
         reports = self.format.every()
@@ -183,8 +299,9 @@ class Protocol(Mechanism):
         return self.format.count(reports) if self._formatted else super()._count(reports)
 
     def _most(self, values: int) -> int:
-        """Return the most that one report contributes to so many values together, for the values
-        that suit it best.
+        """Return the most that one report contributes to a group of ``values`` values.
+
+        The group is the one that suits the report best.
         """
         if self._formatted:
             return self.format.most(values)
@@ -195,23 +312,37 @@ class Protocol(Mechanism):
         return int(np.sort(every, axis=1)[:, -values:].sum(axis=1, dtype=np.int64).max())
 
     def _cell(self, value: int) -> int:
-        """Return which frequency a value counts for."""
+        """Return the index of the frequency to which a value belongs."""
         return int(self.cell_of(np.array([value]))[0])
 
-    # What a subclass may do better
+    # Optional overrides
 
     @cached_property
     def channel(self) -> Affine:
-        """The moments of a report's contributions, with the probabilities as realised."""
+        """The moments of a report's contributions, in floats.
+
+        They are those of the probabilities as realised.
+        """
         return self.moments.rounded()
 
     @property
     def cells(self) -> int:
-        """The number of frequencies that are estimated: one a value, unless values are grouped."""
+        """The number of estimated frequencies: one per value, unless values are grouped."""
         return self.k
 
     def cell_of(self, values: Counts) -> Counts:
-        """Return which frequency each value counts for."""
+        """Return the index of the frequency to which each value belongs.
+
+        Parameters
+        ----------
+        values : array of int
+            Values of users.
+
+        Returns
+        -------
+        array of int
+            One index per value: the value itself, unless values are grouped.
+        """
         return values
 
     @property
@@ -221,19 +352,17 @@ class Protocol(Mechanism):
 
     @property
     def lasting(self) -> Affine:
-        """The channel of what a report contributes on average given all that lasts.
+        """The channel of the mean contribution of a user's reports, given the permanent state.
 
-        What averaging a user's reports comes to.
-
-        Here nothing lasts.
+        The average of many reports of one user approaches this mean. A protocol without permanent
+        state has the channel of the expected contribution.
         """
         return self.moments.averaged()
 
     def _draw_and_gather(self, values: Counts, source: Source) -> tuple[Counts, Counts]:
-        """Return what ``_gather`` and ``_answers`` make of the reports that ``_randomize`` would
-        write.
+        """Return the results of ``_gather`` and ``_answers`` for newly drawn reports.
 
-        A kernel need not keep them.
+        They are the reports that ``_randomize`` would write. A kernel need not keep them in memory.
         """
         out = np.empty(len(values), self.report_dtype)
         self._randomize(values, source, out)
@@ -241,10 +370,11 @@ class Protocol(Mechanism):
         return self._gather(reports), self._answers(reports)
 
     def _simulate(self, counts: Counts, rng: Rng, nobody: int = 0) -> tuple[Counts, Counts]:
-        """Draw the counts of a tally, and how many reports speak of each value, given how many
-        users hold each value and how many none, where the protocol has such reports.
+        """Draw the counts of a tally, and the number of reports that speak of each value.
 
-        From the format, or by drawing and counting, batch by batch.
+        ``counts`` is the number of users who hold each value. ``nobody`` is the number of users who
+        hold none, where the protocol has such reports. The format draws the counts if it can.
+        Otherwise reports are drawn and counted, batch by batch.
         """
         ends = nobody + np.cumsum(np.concatenate(([0], counts)))
         n = int(ends[-1])
@@ -276,7 +406,7 @@ class Protocol(Mechanism):
         return self._simulate(held[0], rng) if n else (zeros, zeros)
 
     def _fake(self, kind: str) -> Fake:
-        """Return what RS+FD sends in place of a report about this attribute.
+        """Return the distribution of the fake report that RS+FD sends for this attribute.
 
         ``kind`` is "zero" or "random".
         """
@@ -284,31 +414,112 @@ class Protocol(Mechanism):
             f"RSFD cannot hide {type(self).__name__}: define _fake to say what a fake is"
         )
 
-    # The verbs
+    # Main methods
 
     def estimate(self, reports: Tally | Reports) -> Estimate:
-        """Return the unbiased frequencies with their errors, from a tally or from reports."""
+        """Return the unbiased frequencies with their errors, from a tally or from reports.
+
+        Parameters
+        ----------
+        reports : Tally, array, list, or iterable of batches
+            A tally of this protocol, or reports as ``randomize`` returns them.
+
+        Returns
+        -------
+        Estimate
+            The frequency of each value with its standard error.
+
+        Raises
+        ------
+        ValueError
+            If a report is invalid, or if another protocol counted the tally.
+        TypeError
+            If ``reports`` is no tally, array, list or iterable.
+        """
         return Estimate.of(self._as_tally(reports))
 
     def simulate(self, counts: ArrayLike, rng: Rng = None) -> Tally:
-        """Draw a tally from its exact law, given how many users hold each value.
+        """Draw a tally from its exact distribution, given the number of users who hold each value.
 
         No report is kept in memory.
+
+        Parameters
+        ----------
+        counts : array of int
+            Number of users who hold each value, k entries.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations.
+
+        Returns
+        -------
+        Tally
+            A tally, as if every user had sent one report.
+
+        Raises
+        ------
+        ValueError
+            If ``counts`` does not have k entries, or if an entry is negative.
+        TypeError
+            If ``counts`` has entries that are not integers.
         """
         held = validate.histogram("counts", counts, self.k)
         stream, n = rng if isinstance(rng, np.random.Generator) else as_stream(rng), held.sum()
         return Tally(self, *self._simulate_part([held], int(n), stream), int(n))
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> float | NDArray[np.float64]:
-        """Return the variance of an estimated frequency whose true value among the n users is f."""
+        """Return the variance of an estimated frequency.
+
+        Parameters
+        ----------
+        n : int or array of int
+            Number of users.
+        f : float or array of float
+            True frequency of the value. It is the frequency among the n users.
+
+        Returns
+        -------
+        float or array of float
+            The variance, an array if n or f is one.
+
+        Raises
+        ------
+        ValueError
+            If ``n`` is negative, if ``f`` is not in [0, 1], or if their shapes do not fit together.
+        """
         return self.channel.sampled_variance(self.answering[0], *validate.users_and_share(n, f))
 
     def em(self, reports: Reports, iterations: int = 10_000, tol: float = 1e-3) -> Estimate:
-        """Return the maximum-likelihood distribution given the reports themselves, which hold more
-        than their counts do.
+        """Return the maximum-likelihood distribution of the values, given the reports.
 
-        It ends when the logarithm of the likelihood is certainly within ``tol`` of its maximum, and
-        warns if ``iterations`` were not enough for that.
+        Reports hold more information than their counts. The iteration ends when the logarithm of
+        the likelihood is certainly within ``tol`` of its maximum.
+
+        Parameters
+        ----------
+        reports : array, list, or iterable of batches
+            Reports as ``randomize`` returns them, not a tally.
+        iterations : int
+            Largest number of iterations.
+        tol : float
+            Tolerance of the logarithm of the likelihood.
+
+        Returns
+        -------
+        Estimate
+            A distribution without errors, whose ``method`` is "em".
+
+        Raises
+        ------
+        ValueError
+            If a report is invalid, or if a parameter is out of range.
+        TypeError
+            If ``reports`` is no array, list or iterable.
+
+        Warns
+        -----
+        RuntimeWarning
+            If ``iterations`` were not enough for ``tol``.
         """
         steps, slack = (
             validate.Integer(1, 2**62)("iterations", iterations),
@@ -317,19 +528,19 @@ class Protocol(Mechanism):
         every = np.concatenate(
             [np.empty(0, self.report_dtype), *(part for part, _ in self._batches(reports))]
         )
-        self._supports(every[:0])  # which may refuse
+        self._supports(every[:0])  # a protocol may refuse here
         ratio = float(min(self.ratio, Fraction(10**300)))
         frequencies = postprocess.em(self, every, ratio, steps, slack)
         n = np.full(self.k, len(every))
         return Estimate(frequencies, n, self.channel, method="em")
 
-    # What the verbs share
+    # Helpers of the main methods
 
     def _inputs(self, given: object, name: str = "values") -> tuple[Counts, bool]:
         return validate.values(name or "values", given, self.k)
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        """Tell which values are likelier than the others given each report."""
+        """Mark, for each report, the values that are more likely than the others."""
         return self.contributions(reports) > 0
 
     def _fields(self) -> dict[str, Any]:
@@ -340,12 +551,12 @@ class Protocol(Mechanism):
 
     @property
     def ks(self) -> tuple[int, ...]:
-        """The domain size of the one attribute."""
+        """The domain size of the one attribute, as a tuple."""
         return (self.k,)
 
     @property
     def leaves(self) -> "tuple[Protocol, ...]":
-        """The one attribute's protocol: itself."""
+        """The protocol of the one attribute: this protocol itself."""
         return (self,)
 
     @cached_property
@@ -365,7 +576,7 @@ class Protocol(Mechanism):
         return int(n[0])
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
-        """Refuse counts that no reports have."""
+        """Refuse counts that no set of reports has."""
         if counts.shape != (self.cells,):
             raise ValueError(
                 f"counts must have shape ({self.cells},), one entry a value, not {counts.shape}"
@@ -387,7 +598,7 @@ class Protocol(Mechanism):
             self.format.check_sum(counts, reporters)
 
     def _check_law(self, value: object, size: int) -> int:
-        """Return ``value`` checked, if all ``size`` reports can be listed."""
+        """Return ``value``, checked. Refuse if ``size`` reports are too many to list."""
         if size > LARGEST_LAW:
             raise ValueError(
                 f"law lists every report: k={self.k} has too many, 2**{size.bit_length() - 1} or"
@@ -398,10 +609,23 @@ class Protocol(Mechanism):
 
 @dataclass(frozen=True)
 class OneShot(Protocol):
-    """A protocol of one budget, reported once.
+    """Base of the protocols of one budget, whose users report once.
 
-    Every further report about the same value costs as much again. ``weights`` are its chances,
-    times 2⁶⁴, where it has a format.
+    Every further report about the same value costs the budget again. A subclass with a format also
+    declares ``weights``, which are its ``chances`` times 2⁶⁴.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5, unless the
+        subclass declares another range.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``epsilon`` is too small to be realised.
     """
 
     epsilon: float = declared(validate.budget)
@@ -413,11 +637,11 @@ class OneShot(Protocol):
 
     @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """The probabilities as realised."""
+        """The probabilities as realised, in exact fractions."""
         own, other = self.weights
         return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
 
     @cached_property
     def privacy(self) -> Privacy:
-        """What is promised, exactly; never more than ``epsilon``."""
+        """The privacy losses as realised, which never exceed ``epsilon`` for one report."""
         return Privacy.of(self.ratio)

@@ -1,4 +1,4 @@
-"""Randomness for protocols written elsewhere: the names of ``core.randomness``."""
+"""Randomness for your own protocols: the public names of ``core.randomness``."""
 
 from .core.randomness import KEY_BYTES, Rng, Seed, Source, Stream, as_generator, as_stream, subkey
 

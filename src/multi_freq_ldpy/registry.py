@@ -1,4 +1,4 @@
-"""Names and classes of the protocols and solutions; both as JSON and back."""
+"""The registry of protocols and solutions, and their specs for JSON."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -25,9 +25,18 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Entry:
-    """A class of the registry: what its reports are, and what to choose it for, in a few words.
+    """An entry of the registry: a class with two short texts about it.
 
-    Tables of the documentation are made of these words.
+    The tables of the documentation are made from these texts.
+
+    Parameters
+    ----------
+    cls : type
+        The class of the protocol or solution.
+    report : str
+        Description of a report.
+    choose : str
+        Purpose for which to choose the class.
     """
 
     cls: type[Any]
@@ -78,8 +87,25 @@ SOLUTIONS: dict[str, type[Solution]] = {
 def to_spec(mechanism: Mechanism) -> dict[str, Any]:
     """Return a protocol or solution as a dict that JSON can hold.
 
-    All that client and aggregator have to share.
+    The spec holds everything that client and aggregator have to share.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A protocol or solution of this package.
+
+    Returns
+    -------
+    dict
+        The version of the format, the name of the class and its parameters.
+
+    Raises
+    ------
+    ValueError
+        If the class, or that of one of its protocols, is not in the registry.
+
+    Examples
+    --------
     >>> to_spec(OUE(10, epsilon=0.5))
     {'version': 1, 'protocol': 'OUE', 'k': 10, 'epsilon': 0.5}
     >>> to_spec(SMP(GRR, [3, 2], epsilon=0.5))["protocols"]
@@ -97,8 +123,25 @@ def to_spec(mechanism: Mechanism) -> dict[str, Any]:
 def from_spec(spec: dict[str, Any]) -> Mechanism:
     """Return the protocol or solution of a spec.
 
-    An unknown name, field or version is a ValueError, a value of the wrong type a TypeError.
+    Parameters
+    ----------
+    spec : dict
+        The result of ``to_spec``, possibly after a passage through JSON.
 
+    Returns
+    -------
+    Mechanism
+        The protocol or solution.
+
+    Raises
+    ------
+    ValueError
+        If a name, a field or the version is unknown, or if a value is out of range.
+    TypeError
+        If ``spec`` is not a dict, or if a value has the wrong type.
+
+    Examples
+    --------
     >>> from_spec({"version": 1, "protocol": "GRR", "k": 4, "epsilon": 1.0})
     GRR(k=4, epsilon=1.0)
     """
@@ -114,7 +157,7 @@ def from_spec(spec: dict[str, Any]) -> Mechanism:
 
 
 def _count_leaves(spec: dict[str, Any], depth: int = 0) -> int:
-    """Return how many protocols a spec has, before any of them is made, or refuse too many."""
+    """Return the number of protocols in a spec before any of them is built. Refuse too many."""
     parts = _fields(spec, PROTOCOLS | SOLUTIONS).get("protocols")
     if not isinstance(parts, list):
         return 1

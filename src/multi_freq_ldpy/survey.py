@@ -61,20 +61,47 @@ DIFFERENT = "names, categories, their order, protocols or budgets differ"
 
 
 class Survey:
-    """Attributes with names and declared categories, budgets, a solution and a protocol.
+    """Everything that clients and the aggregator of one collection share.
 
-    All that a client and an aggregator share.
+    A survey has attributes with names and declared categories, budgets, a solution and protocols.
+    Tables are pandas or polars DataFrames, Arrow tables, or dicts of lists; results are of the same
+    kind. With one budget users are asked once, and ``randomize`` makes one report per row. With two
+    budgets users are asked again and again: ``panel`` simulates many users, ``client`` is one
+    device.
 
-    ``attributes`` maps each name to its categories, in order; they are never learnt from data in
-    silence. One budget (``epsilon``) asks once: ``randomize`` makes a report of each row of a
-    table. Two budgets (``eps_perm``, ``eps_1``) ask again and again: ``panel`` is for many
-    simulated users, ``client`` for one device. Tables are pandas or polars DataFrames, Arrow
-    tables, or dicts of lists, and what is made of a table is of its kind.
+    Parameters
+    ----------
+    attributes : mapping
+        The categories of each attribute by name, in order. They are declared, never taken from
+        data.
+    epsilon : float, optional
+        Privacy budget of one report.
+    eps_perm : float, optional
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float, optional
+        Privacy budget of the first report.
+    solution : type
+        SPL, SMP or RSFD.
+    protocol : class, callable, or list of those
+        The protocol of all attributes, or one per attribute. ``best`` takes the one of least
+        variance.
+    other : label, optional
+        The category of labels that are not declared. Attributes that have this category use it;
+        for others such a label is an error.
+    missing : label, optional
+        The category of missing values, likewise.
+    **options
+        Options of the solution (``fake`` of RS+FD) or of the protocol.
 
-    A label that is not declared, or a missing value, is an error, unless ``other`` or ``missing``
-    names a category for it: attributes that have this category use it. ``options`` go to the
-    solution (``fake`` of RS+FD) or to the protocol.
+    Raises
+    ------
+    ValueError
+        If categories, budgets and solution do not go together.
+    TypeError
+        If ``attributes`` is no mapping of names to lists.
 
+    Examples
+    --------
     >>> ages = ["under 30", "30 to 60", "over 60"]
     >>> survey = Survey({"smokes": ["yes", "no"], "age": ages}, epsilon=2.0)
     >>> people = {"smokes": ["no", "no", "yes", "no"] * 2500, "age": ["under 30", "over 60"] * 5000}
@@ -143,13 +170,32 @@ class Survey:
         columns: Iterable[str] | None = None,
         **options: Any,
     ) -> "Survey":
-        """Return a survey whose categories are the values *found in the data*.
+        """Return a survey whose categories are the values *found in the data*: for simulations.
 
-        For simulations only.
+        This looks at the data. To collect with such categories would tell which values occur before
+        anybody was asked.
 
-        This looks at the data: to collect with such categories would tell which values occur before
-        anybody was asked. Columns are those named, or all; categories are sorted. Missing values
-        are left out, unless ``missing`` names a category for them.
+        Parameters
+        ----------
+        table : table
+            A pandas or polars DataFrame, an Arrow table, or a dict of lists.
+        epsilon : float, optional
+            Privacy budget of one report.
+        columns : list of str, optional
+            The columns to ask for. By default all.
+        **options
+            Further parameters of ``Survey``. Missing values are left out, unless ``missing`` names
+            a category for them.
+
+        Returns
+        -------
+        Survey
+            A survey with sorted categories.
+
+        Raises
+        ------
+        ValueError
+            If a column is absent or has fewer than two values.
         """
         if isinstance(columns, str):
             raise TypeError(f"columns must be a list of names, not {columns!r}")
@@ -346,14 +392,40 @@ class Survey:
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the survey as JSON, for clients and aggregators.
 
-        A file is not overwritten unless ``force`` says so.
+        Parameters
+        ----------
+        path : str or path
+            The file. It appears completely or not at all.
+        force : bool
+            Whether a file that exists may be overwritten.
+
+        Raises
+        ------
+        FileExistsError
+            If the file exists and ``force`` is false.
         """
         with open_atomic(path, validate.flag("force", force)) as file:
             file.write((json.dumps(self.to_spec(), indent=2, ensure_ascii=False) + "\n").encode())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "Survey":
-        """Return the survey that ``save`` wrote."""
+        """Return the survey in a file.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that ``save`` wrote, or one written by hand (see ``from_spec``).
+
+        Returns
+        -------
+        Survey
+            The survey.
+
+        Raises
+        ------
+        ValueError
+            If the file is no survey; the message names the file.
+        """
         try:
             spec = validate.parse_json("it", Path(path).read_bytes())
         except ValueError as error:
@@ -376,7 +448,23 @@ class Survey:
         return self.solution.permanent is not None
 
     def encode(self, table: object) -> NDArray[np.int64]:
-        """Return the rows of a table as numbers of categories, shape (n, d)."""
+        """Return the rows of a table as numbers of categories.
+
+        Parameters
+        ----------
+        table : table
+            One row per user, with a column for each attribute; further columns are ignored.
+
+        Returns
+        -------
+        array of shape (n, d)
+            One row per user and one column per attribute.
+
+        Raises
+        ------
+        ValueError
+            If a column is absent, or a label is missing or not declared; the message names the row.
+        """
         return np.ascontiguousarray(self._encode_table(table))
 
     def _encode_table(self, table: object) -> NDArray[np.int64]:
@@ -396,8 +484,17 @@ class Survey:
         return encoded.T
 
     def typed(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Return columns of text, as in a CSV file, with the declared labels in place of how they
-        are written.
+        """Return columns of text, as in a CSV file, with the declared labels in place of the text.
+
+        Parameters
+        ----------
+        columns : mapping
+            Lists of text by attribute.
+
+        Returns
+        -------
+        dict of lists
+            The declared label where its text matches, and the text elsewhere.
         """
         written = {
             name: {str(label): label for label in labels}
@@ -409,9 +506,25 @@ class Survey:
         }
 
     def randomize(self, table: object, rng: Rng = None) -> Any:
-        """Return a table of reports, a row a user, with the column "report".
+        """Return a table of reports, with one row per user.
 
-        Bytes, as on the wire.
+        Parameters
+        ----------
+        table : table
+            One row per user, with a column for each attribute; further columns are ignored.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations.
+
+        Returns
+        -------
+        table
+            A table of the same kind, with the column "report": bytes, as on the wire.
+
+        Raises
+        ------
+        ValueError
+            If a label is missing or not declared, or if the survey asks again and again.
         """
         self._require_once("survey.panel(n) or survey.client(path)")
         return self._table(table, self.solution.randomize(self._encode_table(table), rng))
@@ -485,8 +598,22 @@ class Survey:
         )._counted_by(self.digest)
 
     def estimate(self, reports: object) -> Estimates:
-        """Return the frequencies of each attribute with their errors, labelled, from reports or
-        from a tally.
+        """Return the frequencies of each attribute with their errors.
+
+        Parameters
+        ----------
+        reports : Tally, or what ``tally`` takes
+            A tally of this survey, or reports.
+
+        Returns
+        -------
+        Estimates
+            Labelled estimates, one per attribute.
+
+        Raises
+        ------
+        ValueError
+            If a report is invalid, or if the tally is of another survey.
         """
         kind = (
             None
@@ -497,7 +624,20 @@ class Survey:
         return self.labelled(self.solution.estimate(counted), kind)
 
     def labelled(self, estimates: Estimates, kind: str | None = None) -> Estimates:
-        """Return estimates of this survey's solution with its names and labels."""
+        """Return estimates of this survey's solution with its names and labels.
+
+        Parameters
+        ----------
+        estimates : Estimates
+            Estimates of ``survey.solution``.
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of the tables that ``to_frame`` makes.
+
+        Returns
+        -------
+        Estimates
+            The same frequencies and errors.
+        """
         cells = [
             label_cells(labels, protocol)
             for labels, protocol in zip(self.attributes.values(), self.solution.leaves, strict=True)
@@ -588,15 +728,53 @@ class Survey:
             yield panel.tally(records)._counted_by(self.digest)
 
     def panel(self, n: int, rng: Rng = None) -> "SurveyPanel":
-        """Return n simulated users who report round after round."""
+        """Return n simulated users who report round after round.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations.
+
+        Returns
+        -------
+        SurveyPanel
+            The users, with their permanent answers.
+
+        Raises
+        ------
+        ValueError
+            If the survey has one budget and asks once.
+        """
         self._require_rounds("panel")
         return SurveyPanel(self, Panel(self.solution, n, rng))
 
     def client(
         self, path: str | os.PathLike[str], limit: float | None = None, context: bytes = b""
     ) -> "SurveyClient":
-        """Return one device that reports again and again, with its secret and its ledger in a file
-        (see ``Client.open``).
+        """Return one device that reports again and again: see ``Client.open``.
+
+        Parameters
+        ----------
+        path : str or path
+            The file with the secret and the ledger. It is created if it does not exist.
+        limit : float, optional
+            The largest privacy loss over all reports. By default there is none.
+        context : bytes
+            A name for this use of the secret. Devices with the same secret and another context draw
+            independent noise.
+
+        Returns
+        -------
+        SurveyClient
+            The device.
+
+        Raises
+        ------
+        ValueError
+            If the survey has one budget and asks once, or if the file is of another survey.
         """
         self._require_rounds("client")
         return SurveyClient(self, Client.open(path, self.solution, limit, context))
@@ -706,19 +884,53 @@ class SurveyPanel:
     panel: Panel
 
     def report(self, table: object, users: ArrayLike | None = None) -> Any:
-        """Return a table of reports about everybody's present answers.
+        """Return a table of reports about the present answers.
 
-        ``users`` says whose rows they are where not all report.
+        Parameters
+        ----------
+        table : table
+            One row per user who reports, with a column for each attribute.
+        users : array of int, optional
+            The numbers of the users, one per row. By default all users report, in order.
+
+        Returns
+        -------
+        table
+            A table of the same kind, with the column "report".
         """
         return self.survey._table(table, self.panel.report(self.survey._encode_table(table), users))
 
     def tally(self, table: object, users: ArrayLike | None = None) -> Tally:
-        """Return the tally of what ``report`` would return."""
+        """Return the tally of the reports that ``report`` would return.
+
+        Parameters
+        ----------
+        table : table
+            One row per user who reports, with a column for each attribute.
+        users : array of int, optional
+            The numbers of the users, one per row. By default all users report, in order.
+
+        Returns
+        -------
+        Tally
+            A tally that knows this survey.
+        """
         counted = self.panel.tally(self.survey._encode_table(table), users)
         return counted._counted_by(self.survey.digest)
 
     def run(self, rounds: Iterable[object]) -> Rounds:
-        """Return the labelled estimates of each round, given a table a round."""
+        """Return the labelled estimates of each round.
+
+        Parameters
+        ----------
+        rounds : iterable of tables
+            One table per round, with one row per user.
+
+        Returns
+        -------
+        Rounds
+            One entry per round.
+        """
         found = Rounds()
         for table in rounds:
             found.append(
@@ -737,7 +949,25 @@ class SurveyClient:
     client: Client
 
     def report(self, answers: Mapping[str, Any]) -> bytes:
-        """Return what the device sends about its present answers, a label an attribute."""
+        """Return the report that the device sends about its present answers.
+
+        Parameters
+        ----------
+        answers : mapping
+            One label per attribute; further keys are ignored.
+
+        Returns
+        -------
+        bytes
+            The report on the wire. Equal answers give reports with the same permanent answer.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is absent, or its label is not declared.
+        LimitReached
+            If the report would exceed the limit.
+        """
         record = self.survey._encode_one(answers)
         return wire.encode(self.survey.solution, self.client.report(record))
 

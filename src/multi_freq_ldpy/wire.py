@@ -1,6 +1,6 @@
 """Reports as bytes: fixed length, little endian, no header.
 
-Decoding refuses whatever no honest client can send.
+Decoding refuses every report that no honest client can send.
 """
 
 from typing import Any
@@ -16,8 +16,29 @@ from .mechanism import Mechanism, check_invalid, require_mechanism
 
 @accept_old_names(protocol="mechanism")
 def encode(mechanism: Mechanism, reports: object) -> bytes:
-    r"""Return the reports (one or many) as n·``mechanism.report_bytes`` bytes.
+    r"""Return one report or several as n·``mechanism.report_bytes`` bytes.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The protocol or solution that made the reports.
+    reports : array or list
+        Reports as ``randomize`` returns them.
+
+    Returns
+    -------
+    bytes
+        The reports, one after the other.
+
+    Raises
+    ------
+    ValueError
+        If a report is one that no honest client sends, or if the shape is not that of reports.
+    TypeError
+        If ``mechanism`` is not a protocol or solution, or if the dtype is not that of reports.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR, wire
     >>> wire.encode(GRR(300, epsilon=1.0), [1, 258])
     b'\x01\x00\x02\x01'
@@ -27,10 +48,29 @@ def encode(mechanism: Mechanism, reports: object) -> bytes:
 
 @accept_old_names(protocol="mechanism")
 def decode(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
-    """Return the reports in ``data``, a whole number of them.
+    """Return the reports in ``data``.
 
-    A report that the mechanism cannot produce is a ValueError.
+    Parameters
+    ----------
+    mechanism : Mechanism
+        The protocol or solution that made the reports.
+    data : bytes
+        A whole number of reports, as ``encode`` returns them.
 
+    Returns
+    -------
+    array
+        The reports, one entry or row per user.
+
+    Raises
+    ------
+    ValueError
+        If bytes are missing, or if a report is one that no honest client sends.
+    TypeError
+        If ``data`` is not bytes.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR, wire
     >>> wire.decode(GRR(3, epsilon=1.0), bytes([2, 0]))
     array([2, 0], dtype=uint8)
@@ -39,7 +79,7 @@ def decode(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
 
 
 def _split(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
-    """Return bytes as an array of messages of the length of reports."""
+    """Return bytes as an array of messages that have the length of a report."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise TypeError(f"data must be bytes, not {validate.quote(data)}")
     data, size = bytes(data), mechanism.report_bytes
@@ -54,30 +94,32 @@ def _split(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
 def tally(
     mechanism: Mechanism, data: bytes, *, invalid: str = "raise", large: bool = False
 ) -> Tally:
-    """Return the tally of the reports in ``data``, each of which is checked once.
+    """Return the tally of the reports in ``data``. Each report is checked once.
 
     Parameters
     ----------
     mechanism : Mechanism
         The protocol or solution that made the reports.
     data : bytes
-        A whole number of reports, as on the wire.
+        A whole number of reports, as ``encode`` returns them.
     invalid : {"raise", "skip"}
-        Whether reports that no honest client sends are refused, or left out and counted in
-        ``tally.invalid``.
+        Treatment of invalid reports, which no honest client sends. "raise" refuses all data. "skip"
+        leaves invalid reports out and counts them in ``tally.invalid``.
     large : bool
-        Whether a domain of more than 2²⁸ values may be counted.
+        True allows a domain of more than 2²⁸ values.
 
     Returns
     -------
     Tally
-        What was counted.
+        The counts of the reports.
 
     Raises
     ------
     ValueError
-        If bytes are missing, or if a report is one that no honest client sends and ``invalid`` is
-        "raise".
+        If bytes are missing, or if a report is invalid and ``invalid`` is "raise". Also if the
+        domain has more than 2²⁸ values and ``large`` is False.
+    TypeError
+        If ``data`` is not bytes.
 
     Examples
     --------

@@ -1,5 +1,6 @@
-"""Measuring privacy: a lower bound of ε from reports as they are sent, whoever wrote what sends
-them.
+"""Measure privacy: a lower bound of ε from the reports that a mechanism sends.
+
+The mechanism may be one of this package, or any other program.
 """
 
 from collections import Counter
@@ -24,17 +25,34 @@ from . import evidence, worst_case
 from .evidence import Scores
 
 LISTED = 2**16
-"""Pairs of a report and an input up to which events are chosen by the law."""
+"""Largest number of pairs of a report and an input for which the exact distribution chooses the
+event.
+"""
 
 
 @dataclass(frozen=True)
 class Audit:
-    """A lower bound of ε that was measured, and what it rests on.
+    """A measured lower bound of ε, and the counts from which it follows.
 
-    ``event`` happened ``seen[0]`` times in ``of[0]`` samples of the first of ``inputs``, and
-    ``seen[1]`` times in ``of[1]`` of the second. With probability ``confidence`` or more, whatever
-    was audited has a loss of ``epsilon`` at least between the two. ``tests`` is how many events
-    were tested, for which the bound is corrected.
+    With probability ``confidence`` or more, the audited mechanism has a loss of at least
+    ``epsilon`` between the two inputs.
+
+    Parameters
+    ----------
+    epsilon : float
+        The lower bound.
+    confidence : float
+        Probability with which the bound holds.
+    inputs : pair
+        The two inputs. The event speaks for the first.
+    event : str
+        The event, in words.
+    seen : pair of int
+        How often the event happened, for each of the two inputs.
+    of : pair of int
+        Number of samples, for each of the two inputs.
+    tests : int
+        Number of events that were tested. The bound is corrected for this number.
     """
 
     epsilon: float
@@ -71,30 +89,68 @@ def audit(
     rounds: int = 1,
     rng: Rng = None,
 ) -> Audit:
-    """Return a lower bound of the privacy loss of a mechanism, from n reports, half of them about
-    each of two inputs.
+    """Return a lower bound of the privacy loss of a mechanism, measured from its reports.
+
+    Half of the reports are about one input, and half are about another. Bounds are Clopper–Pearson
+    limits, corrected for the number of events tested.
 
     A *protocol or solution* is audited by its reports as bytes on the wire. The event is that the
-    likelihood ratio of a report, from the exact law, is large; it is chosen before anything is
-    drawn. ``inputs`` are the two that the law says are told apart best, unless given. Where the law
-    is too large to list, they are the first and the last, and the statistic is how many attributes
-    the report supports for the first input less the second.
+    likelihood ratio of a report is large. It follows from the exact distribution of a report, and
+    is chosen before anything is drawn. If that distribution is too large to list, a statistic takes
+    its place. The statistic is the number of attributes that the report supports for the first
+    input, minus the number for the second.
 
-    A *callable*, written by anyone, gets an input and returns bytes or a report of any kind,
-    independently of what it returned before; it is called about the two inputs in random order.
-    ``inputs`` must be given. A number ``statistic(report)`` is large when the report speaks for the
-    first input, or small; without it, what tells the two apart is learnt. In both cases the event
-    is chosen on one half of the sample and tested on the other.
+    A *callable* may be written by anyone. It gets an input and returns bytes or a report of any
+    kind, independently of earlier calls. It is called about the two inputs in random order. Without
+    ``statistic``, the differences between the two inputs are learnt from a part of the sample.
 
-    With ``rounds`` above 1 a sample is a sequence of so many reports of one user about an unchanged
-    value: of a new user's memory for protocols and solutions, and for a callable ``mechanism()``
+    If the exact distribution does not choose the event, one half of the sample chooses it. The
+    other half tests it.
+
+    With ``rounds`` above 1, a sample is a sequence of reports of one user about an unchanged value.
+    A protocol or solution gets a new user's memory for each sequence. A callable ``mechanism()``
     must return a new client, itself a callable. The attacks are averaging and taking the most
-    frequent report; bounds are about the whole sequence. For many users or rounds give a smaller n,
-    which counts users.
+    frequent report. Bounds are about the whole sequence.
 
-    Bounds are Clopper–Pearson limits, corrected for the number of events tested. ``rng`` is for
-    protocols and solutions.
+    Parameters
+    ----------
+    mechanism : protocol, solution or callable
+        The mechanism to audit.
+    n : int
+        Number of reports, at least 20. With ``rounds`` above 1, it is the number of users. Choose a
+        smaller n for many rounds.
+    confidence : float
+        Probability with which the bound holds, from 0.5 to 1 − 10⁻¹².
+    inputs : pair, optional
+        The two inputs. A callable needs them. For a protocol or solution, None means the two inputs
+        that the exact distribution tells apart best. If it is too large to list, None means the
+        first and the last input.
+    statistic : callable, optional
+        A function from a report to a number that is large, or small, if the report speaks for the
+        first input. With ``rounds`` above 1 it gets the list of reports. None means the events and
+        attacks described above.
+    rounds : int
+        Number of reports of one user in each sample.
+    rng : None, int, SeedSequence, Generator or Stream
+        Source of randomness. None, the default, is the operating system: use it to collect. Seeds
+        are for simulations. It applies to protocols and solutions, not to callables.
 
+    Returns
+    -------
+    Audit
+        The bound, with the event and its counts.
+
+    Raises
+    ------
+    TypeError
+        If ``mechanism`` is not a protocol, solution or callable, or if ``statistic`` is not
+        callable.
+    ValueError
+        If a number is out of range, or if ``inputs`` is not a pair of inputs. Also if a callable
+        has no ``inputs``, if it is a method of one ``Client``, or if the statistic is NaN.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR
     >>> found = audit(GRR(10, epsilon=1.0), n=200_000, rng=1)
     >>> 0.9 < found.epsilon <= 1.0
@@ -136,8 +192,10 @@ def audit(
 
 
 def _choose_pair(mechanism: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bool]:
-    """Return the two inputs, checked, or those that are told apart best, or the first and the last;
-    and whether the law can be listed.
+    """Return the pair of inputs, and whether the distribution of reports can be listed.
+
+    Given inputs are checked. Otherwise the pair is the one that is told apart best. If the
+    distribution cannot be listed, it is the first and the last input.
     """
     ks = mechanism.ks
     ends = (
@@ -161,7 +219,7 @@ def _choose_pair(mechanism: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bo
 def _audit_by_law(
     mechanism: Mechanism, pair: tuple[Any, Any], half: int, risk: float, rng: Rng
 ) -> Audit:
-    """Test the event that the likelihood ratio is large, chosen by the exact law."""
+    """Test the event that the likelihood ratio is large, by the exact distribution."""
     first, second = (mechanism.law(each) for each in pair)
     best: tuple[float, Any, bool] = (-inf, None, False)
     for swapped, likely, other in ((False, first, second), (True, second, first)):
@@ -216,7 +274,10 @@ def _bound_loss(
     risk: float,
     tests: int,
 ) -> Audit:
-    """Return the bound that counts give: half of the risk for each of the two probabilities."""
+    """Return the bound that counts give.
+
+    Each of the two probabilities gets half of the risk.
+    """
     each = risk / (2 * tests)
     low, high = (
         evidence.lower_limit(seen[0], of[0], each),
@@ -232,8 +293,9 @@ def _batch_sizes(n: int) -> Iterator[int]:
 
 
 class _Samples:
-    """Sequences of reports of a protocol or solution about each of two inputs, as bytes, drawn a
-    batch at a time.
+    """Sequences of reports of a protocol or solution about each of two inputs, as bytes.
+
+    They are drawn one batch at a time.
     """
 
     def __init__(
@@ -261,9 +323,9 @@ class _Samples:
         )
 
     def score(self, statistic: Callable[[Any], float] | None) -> list[tuple[Scores, Scores]]:
-        """Return a score a sample, for each input.
+        """Return one score per sample, for each input.
 
-        By the statistic, or by each of the attacks, on the same samples.
+        Scores come from the statistic, or from each attack on the same samples.
         """
 
         def by_statistic(data: bytes) -> Scores:
@@ -304,14 +366,18 @@ class _Samples:
         ).tobytes()
 
     def _samples(self, data: bytes) -> Iterator[Any]:
-        """Yield each sample: a report as bytes, or a list of them."""
+        """Yield each sample: a report as bytes, or a list of reports."""
         size = self.mechanism.report_bytes
         for i in range(0, len(data), size * self.rounds):
             sequence = [data[j : j + size] for j in range(i, i + size * self.rounds, size)]
             yield sequence if self.rounds > 1 else sequence[0]
 
     def supports(self, data: bytes) -> Scores:
-        """Score reports by how many attributes they support for the first input less the second."""
+        """Score reports by the support for the first input minus the support for the second.
+
+        The support for an input is the number of attributes for which the report supports its
+        value.
+        """
         reports = wire.decode(self.mechanism, data)
         columns = [
             [
@@ -328,13 +394,14 @@ class _Samples:
         )
 
     def average(self, data: bytes) -> Scores:
-        """Score sequences by the average of that."""
+        """Score sequences by the average score of ``supports``."""
         return np.asarray(self.supports(data).reshape(-1, self.rounds).mean(axis=1))
 
     def mode(self, data: bytes) -> Scores:
         """Score sequences by the most frequent report.
 
-        Its likelihood ratio as a permanent answer, or what it supports.
+        The score is the logarithm of its likelihood ratio as a permanent answer. If the
+        distribution cannot be listed, it is the score of ``supports``.
         """
         often = [Counter(sequence).most_common(1)[0][0] for sequence in self._samples(data)]
         if not self.listed:
@@ -356,7 +423,7 @@ class _Samples:
 
 
 def _apply_statistic(statistic: Callable[[Any], float], samples: Iterable[Any]) -> Scores:
-    """Return what a statistic says of samples, if it is a number each time."""
+    """Return the statistic of each sample; NaN raises an error."""
     scores = []
     for sample in samples:
         score = float(statistic(sample))
@@ -376,9 +443,9 @@ def _score_callable(
     statistic: Callable[[Any], float] | None,
     learnt: int,
 ) -> tuple[list[tuple[Scores, Scores]], list[str]]:
-    """Return scores of what a callable sends about two inputs.
+    """Return scores of the reports that a callable sends about two inputs.
 
-    By the statistic, or by what is learnt from the first samples.
+    Scores come from the statistic, or from functions learnt from the first samples.
     """
 
     def sample(value: Any) -> Any:
@@ -388,7 +455,7 @@ def _score_callable(
         return [client(value) for _ in range(rounds)]
 
     samples: list[list[Any]] = [[], []]
-    # In any other order, a clock would look like a leak
+    # In a random order, because otherwise a clock in the reports would look like a leak
     for at in np.random.default_rng().permutation(np.repeat([0, 1], half)).tolist():
         samples[at].append(sample(pair[at]))
     if statistic is not None:
@@ -423,10 +490,11 @@ def _test_scores(
     risk: float,
     learnt: int,
 ) -> Audit:
-    """Choose, for each kind of score, input and threshold on one half of the samples, and return
-    the best bound of the other half.
+    """Return the best bound over all kinds of scores.
 
-    The first so many samples, from which scores were learnt, are not for choosing either.
+    For each kind, one half of the samples chooses the order of the inputs, the sign and the
+    threshold. The other half gives the bound. The first ``learnt`` samples of each input, from
+    which scores were learnt, are not used for choosing either.
     """
     tests, found = len(scores), []
     for (first, second), name in zip(scores, names, strict=True):

@@ -1,6 +1,6 @@
-"""What tells two inputs apart in samples of reports.
+"""Events that tell two inputs apart in samples of reports.
 
-Events, and how often they happen at least and at most.
+Bounds limit how often these events happen at least and at most.
 """
 
 from collections import Counter
@@ -15,13 +15,14 @@ from ..estimation.intervals import normal_quantile
 
 Scores = NDArray[np.float64]
 BINS = 64
-"""Parts into which the values of a number in a report are divided at most."""
+"""Largest number of parts into which the values of a number in a report are divided."""
 
 
 def lower_limit(successes: int, n: int, risk: float) -> float:
     """Return the lower Clopper–Pearson limit.
 
-    A smaller probability gives so many successes, or more, with probability ``risk`` at most.
+    Any smaller probability gives this number of successes, or more, with probability ``risk`` at
+    most.
     """
     return 0.0 if successes == 0 else _bisect(lambda p: _tail(successes, n, p) < risk)[0]
 
@@ -41,9 +42,9 @@ def _bisect(below: Callable[[float], bool]) -> tuple[float, float]:
 
 
 def _tail(successes: int, n: int, p: float) -> float:
-    """Return the probability of so many successes or more.
+    """Return the probability of this number of successes or more.
 
-    The regularized incomplete beta function of p, by its continued fraction.
+    It is the regularized incomplete beta function of p, by its continued fraction.
     """
     a, b = float(successes), float(n - successes + 1)
     if p <= 0.0 or p >= 1.0:
@@ -69,8 +70,10 @@ def _continued_fraction(a: float, b: float, x: float) -> float:
 
 
 def choose_threshold(first: Scores, second: Scores, risk: float) -> tuple[float, float]:
-    """Return where to cut scores so that "at least so much" tells the first input from the second
-    best, and about what loss that shows.
+    """Return the threshold of scores that tells the first input from the second best.
+
+    The event is a score of at least the threshold. The second result is about the loss that this
+    event shows.
     """
     cuts = np.unique(np.concatenate((first, second)))
     if len(cuts) > BINS:
@@ -80,7 +83,7 @@ def choose_threshold(first: Scores, second: Scores, risk: float) -> tuple[float,
             )
         )
         highest = np.sort(first)[::-1]
-        # Also what is rare
+        # Thresholds for rare events too
         cuts = np.unique(
             np.append(cuts, highest[2 ** np.arange((len(first) - 1).bit_length()) - 1])
         )
@@ -94,9 +97,10 @@ def choose_threshold(first: Scores, second: Scores, risk: float) -> tuple[float,
 
 
 def expected_loss(often: Any, seldom: Any, n: int, risk: float) -> Scores:
-    """Return about what loss n reports of each input show, where an event has these probabilities.
+    """Return about the loss that n reports of each input show for an event.
 
-    For choosing one, not for claims.
+    ``often`` and ``seldom`` are the probabilities of the event. The result serves to choose an
+    event, not to claim a loss.
     """
     z = normal_quantile(1 - 2 * risk)
     low = np.asarray(often) - z * np.sqrt(np.asarray(often) * (1 - np.asarray(often)) / n) - z / n
@@ -109,13 +113,13 @@ def expected_loss(often: Any, seldom: Any, n: int, risk: float) -> Scores:
 
 
 def count_reports(data: bytes, size: int) -> dict[bytes, int]:
-    """Return how often each report of so many bytes occurs."""
+    """Return how often each report of ``size`` bytes occurs."""
     rows, counts = np.unique(np.frombuffer(data, f"V{size}"), return_counts=True)
     return dict(zip((row.tobytes() for row in rows), counts.tolist(), strict=True))
 
 
 def as_bytes(report: Any) -> bytes:
-    """Return a report of any kind as bytes, the same for equal reports only."""
+    """Return a report of any kind as bytes; different reports of one type give different bytes."""
     if isinstance(report, bytes | bytearray | memoryview):
         return bytes(report)
     if isinstance(report, list | tuple):
@@ -126,9 +130,9 @@ def as_bytes(report: Any) -> bytes:
 
 
 def as_numbers(report: Any) -> NDArray[Any]:
-    """Return a report of any kind as numbers, as far as it consists of such.
+    """Return the numbers in a report of any kind.
 
-    Bytes and letters are numbers too.
+    Bytes and letters count as numbers too. Anything else is left out.
     """
     if isinstance(report, str):
         report = report.encode()
@@ -142,7 +146,7 @@ def as_numbers(report: Any) -> NDArray[Any]:
         if set(map(type, report)) <= {int, float, bool} and all(
             -1e300 < each < 1e300 for each in report
         ):
-            return np.array(report, np.float64)  # at once
+            return np.array(report, np.float64)  # one call for all numbers
         return np.concatenate([np.empty(0, np.uint8), *map(as_numbers, report)])
     if isinstance(report, np.ndarray) and report.dtype.kind in "biuf":
         return report.ravel()
@@ -153,10 +157,10 @@ def as_numbers(report: Any) -> NDArray[Any]:
 
 
 def as_rows(samples: Sequence[Sequence[NDArray[Any]]]) -> NDArray[Any]:
-    """Return a row a sample.
+    """Return one row per sample.
 
-    The average over its reports of how many numbers they have, and of the numbers, −1 where one has
-    none.
+    A row has the average length of the reports, and the average of each of their numbers. A missing
+    number counts as −1.
     """
     each = [numbers for sample in samples for numbers in sample]
     lengths = np.array([len(numbers) for numbers in each])
@@ -175,7 +179,7 @@ def learn_reports(
 ) -> Callable[[Sequence[bytes]], Scores]:
     """Learn how much likelier each report is for the first input.
 
-    One that was not seen says nothing.
+    A report that was not seen has the score 0.
     """
     a, b = Counter(first), Counter(second)
     scores = {report: log((a[report] + 0.5) / (b[report] + 0.5)) for report in a | b}
@@ -183,8 +187,9 @@ def learn_reports(
 
 
 def learn_numbers(first: Scores, second: Scores) -> Callable[[Scores], Scores]:
-    """Learn how much likelier each number of a report is for the first input, and add that up as if
-    they were independent.
+    """Learn how much likelier each number of a report is for the first input.
+
+    The scores of the numbers are added up as if the numbers were independent.
     """
     tables = []
     for column, other in zip(first.T, second.T, strict=True):

@@ -1,4 +1,4 @@
-"""What liars can do: how far malicious reports shift estimates."""
+"""Poisoning: how far the reports of malicious users can shift estimates."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,24 @@ from ..protocol import Protocol
 
 @dataclass(frozen=True)
 class Influence:
-    """How far m malicious among n reports can shift the estimates of an attribute, as expected.
+    """The largest expected shift of the estimates of one attribute by m malicious among n reports.
 
-    ``value`` is by how much they can raise the frequency of one value that none of them holds,
-    ``lowered`` by how much they can lower that of one which everybody else holds. Where only some
-    of the honest users answer, that is for many of them who do.
+    ``value`` is the largest increase of the frequency of one value that no malicious user holds.
+    ``lowered`` is the largest decrease of the frequency of one value that all other users hold. If
+    only some of the honest users answer, both hold for a large number of honest answers.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        The protocol of the attribute.
+    channel : Channel
+        The channel of the attribute as the aggregator sees it.
+    n : int
+        Number of users. It includes the malicious users.
+    m : int
+        Number of malicious users.
+    answering : float
+        Probability that an honest report speaks of a given value of the attribute.
     """
 
     protocol: Protocol
@@ -26,35 +39,52 @@ class Influence:
 
     @property
     def value(self) -> float:
-        """The largest shift of one value."""
+        """The largest increase of the frequency of one value."""
         return self.of(1)
 
     @property
     def lowered(self) -> float:
-        """The largest shift of one value downwards."""
+        """The largest decrease of the frequency of one value."""
         weight = self._weight(self.m)
         against = weight * (float(self.channel.q) - self.channel.smallest) / self.channel.slope
-        # Those who hold it are also outweighed, where liars answer more often than they do
+        # The holders are also outweighed if malicious users answer more often than they do
         return against + weight - self.m / self.n
 
     def of(self, size: int) -> float:
-        """Return the largest shift of the total frequency of so many values, none of which the
-        liars hold.
+        """Return the largest increase of the total frequency of several values.
 
-        Of all sets of this size it is the one that suits the liars best.
+        No malicious user holds any of these values. The result is for the set of this size that
+        suits the malicious users best.
+
+        Parameters
+        ----------
+        size : int
+            Number of values, from 1 to the number of estimated frequencies minus 1.
+
+        Returns
+        -------
+        float
+            The increase, as a frequency.
+
+        Raises
+        ------
+        TypeError
+            If ``size`` is not an integer.
+        ValueError
+            If ``size`` is out of range.
         """
         values = validate.Integer(1, self.protocol.cells - 1)("size", size)
         most, q = self.protocol._most(values), float(self.channel.q)
         if self.protocol.answering[0] == 1:
             return self._weight(self.m) * (most - values * q) / self.channel.slope
-        # A value is estimated from those who speak of it: the liars divide what they may speak of
-        # among the values
+        # A value is estimated from the reports that speak of it: malicious users divide the values
+        # of which they may speak
         return values * self._weight(self.m * most / values) * (1 - q) / self.channel.slope
 
     def _weight(self, m: float) -> float:
-        """Return the share of m attackers among the reports that speak of a value.
+        """Return the share of m malicious users among the reports that speak of a value.
 
-        All of them do, and of the honest some.
+        All malicious users speak of it, and some of the honest users.
         """
         return m / ((self.n - self.m) * self.answering + m) if m else 0.0
 
@@ -70,14 +100,37 @@ class Influence:
 def influence(mechanism: Mechanism, n: int, m: int) -> Influence | tuple[Influence, ...]:
     """Return how far m malicious among n reports can shift estimates.
 
-    An ``Influence``, for a solution a tuple of them, one an attribute.
+    A malicious report is one that ``wire.decode`` accepts: any report that an honest client might
+    send. Suppose that every report speaks of every value. Then the largest shift is m·(c − q)/(n·(p
+    − q)), where c is the most that a report contributes. Here p and q are those that the aggregator
+    sees: among fakes under RS+FD, and with the share of the budget under SPL.
 
-    A malicious report is one that ``wire.decode`` accepts: whatever an honest client might send.
-    Where every report speaks of every value, the largest shift is m·(c − q)/(n·(p − q)), c the most
-    that a report contributes; with p and q as the aggregator sees them, so among fakes under RS+FD,
-    and with the share of the budget under SPL. Under SMP, attackers all speak of the same
-    attribute, which honest users do with probability 1/d: they weigh nearly d times as much.
+    Under SMP, all malicious users speak of the same attribute. Honest users do so with probability
+    1/d. So malicious users weigh nearly d times as much.
 
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism that makes the reports.
+    n : int
+        Number of users. It includes the malicious users.
+    m : int
+        Number of malicious users, from 0 to n.
+
+    Returns
+    -------
+    Influence or tuple of Influence
+        One for a protocol. For a solution, a tuple with one per attribute.
+
+    Raises
+    ------
+    TypeError
+        If ``mechanism`` is not a protocol or solution, or if n or m is not an integer.
+    ValueError
+        If n or m is out of range.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR, OUE, SMP
     >>> influence(GRR(10, epsilon=1.0), 100_000, 1000)
     1,000 of 100,000 reports can raise one value by 6.24 points and lower it by 0.582

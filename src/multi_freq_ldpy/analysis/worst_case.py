@@ -1,4 +1,4 @@
-"""The exact worst-case loss: every report, every pair of inputs, in rational arithmetic."""
+"""The exact worst-case loss over all reports and all pairs of inputs, in rational arithmetic."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,18 +16,30 @@ from ..mechanism import Mechanism, require_mechanism
 from ..protocol import Protocol
 
 MOST_PAIRS = 2**20
-"""Pairs of a report and an input that are gone through at most, one by one."""
+"""Largest number of pairs of a report and an input that are enumerated one by one."""
 
 MOST_LEVELS = 2**25
-"""The same where the reports of an input have few different probabilities."""
+"""The same if the reports of an input have few different probabilities."""
 
 
 class Unlisted(ValueError):
-    """The reports of a protocol cannot be listed."""
+    """The error for a mechanism whose reports cannot be listed."""
 
 
 class TooMany(Unlisted):
-    """The reports of a protocol are too many."""
+    """The error for a mechanism that has too many reports.
+
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism.
+    reports : int
+        Number of its reports.
+    inputs : int
+        Number of its inputs.
+    most : int
+        Largest number of pairs of a report and an input.
+    """
 
     def __init__(self, mechanism: object, reports: int, inputs: int, most: int) -> None:
         many = f"{reports} reports of {inputs} inputs"
@@ -38,11 +50,20 @@ class TooMany(Unlisted):
 
 
 class WorstCase(float):
-    """A privacy loss, and what attains it.
+    """A privacy loss, with the inputs and the report that attain it.
 
-    The number is the logarithm of ``ratio``, the exact fraction (None where it is infinite): so
-    many times is ``report``, as on the wire, likelier for the first of ``inputs`` than for the
-    second. Of a lifetime, the report is the permanent answer that all reports come to.
+    The number is the logarithm of ``ratio``.
+
+    Parameters
+    ----------
+    ratio : Fraction, optional
+        How many times as likely the report is for the first of ``inputs`` as for the second. It is
+        exact. None means infinite.
+    inputs : pair, optional
+        The two inputs. None means that the loss grows with every further report.
+    report : bytes, optional
+        The report, as on the wire. For a lifetime it is the permanent answer, which many reports
+        reveal in the end. None means the same as for ``inputs``.
     """
 
     ratio: Fraction | None
@@ -80,12 +101,13 @@ class WorstCase(float):
 
 
 class ExactEpsilon(WorstCase):
-    """What ``exact_epsilon`` found.
+    """The result of ``exact_epsilon``.
 
-    The loss of one report between any two inputs, which is the definition; and the other notions.
-
-    ``attribute`` is the loss of one report between records that differ in one attribute,
-    ``lifetime`` and ``lifetime_attribute`` those of all reports ever made about unchanged values.
+    The number is the loss of one report between any two inputs, which is the definition of local
+    differential privacy. Its ``ratio``, ``inputs`` and ``report`` are those of a ``WorstCase``.
+    ``attribute`` is the loss of one report between records that differ in one attribute.
+    ``lifetime`` is the loss of all reports ever made about unchanged values. ``lifetime_attribute``
+    is the same between records that differ in one attribute.
     """
 
     attribute: WorstCase
@@ -107,13 +129,33 @@ class ExactEpsilon(WorstCase):
 def exact_epsilon(mechanism: Mechanism) -> ExactEpsilon:
     r"""Return the exact privacy loss of a protocol or solution, from its ``law``.
 
-    With the inputs and the report that attain it.
+    The result names the inputs and the report that attain the loss. All reports of all inputs are
+    enumerated, so there must not be too many. Protocols written elsewhere are measured in the same
+    way, whatever they claim in ``privacy``. ``checks.check_protocol`` and ``audit`` test whether
+    the reports follow the distribution that ``law`` states.
 
-    It goes through all reports of all inputs, so they must not be too many; otherwise a ValueError
-    says how many there are. Protocols written elsewhere are measured likewise, whatever they claim
-    in ``privacy``; that their reports follow their law is for ``checks.check_protocol`` and
-    ``audit`` to find out.
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism to measure.
 
+    Returns
+    -------
+    ExactEpsilon
+        The loss of one report, and the losses ``attribute``, ``lifetime`` and
+        ``lifetime_attribute``.
+
+    Raises
+    ------
+    TypeError
+        If ``mechanism`` is not a protocol or solution. Also if its ``law`` does not give bytes with
+        fractions that add up to 1.
+    ValueError
+        If there are too many reports to enumerate: the message says how many. Also if they cannot
+        be listed.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR, LGRR
     >>> exact_epsilon(GRR(3, epsilon=1.0)).inputs, exact_epsilon(GRR(3, epsilon=1.0)).report
     ((0, 1), b'\x00')
@@ -136,9 +178,18 @@ def exact_epsilon(mechanism: Mechanism) -> ExactEpsilon:
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """How likely every report is for every input, in a few numbers.
+    """The probability of every report for every input, as indices into a short list of numbers.
 
-    ``levels[input, report]`` says which of the numbers, which are in ascending order.
+    Parameters
+    ----------
+    data : bytes
+        All reports, one after the other.
+    size : int
+        Length of a report in bytes.
+    levels : array, shape (inputs, reports)
+        Index of the probability of each report for each input.
+    numbers : list of Fraction
+        The different probabilities, in ascending order.
     """
 
     data: bytes
@@ -148,11 +199,24 @@ class Likelihoods:
 
     @cached_property
     def reports(self) -> list[bytes]:
-        """Every report."""
+        """The list of all reports."""
         return [self.data[i : i + self.size] for i in range(0, len(self.data), self.size)]
 
     def add_up(self, row: int, values: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the means of what reports have, one row of values each, given an input."""
+        """Return the exact means of quantities of a report, given an input.
+
+        Parameters
+        ----------
+        row : int
+            Index of the input.
+        values : array of int64
+            The quantities, one row per report.
+
+        Returns
+        -------
+        array of Fraction
+            The mean of each column.
+        """
         order = np.argsort(self.levels[row], kind="stable")
         ordered = self.levels[row][order]
         starts = np.flatnonzero(np.diff(ordered.astype(np.int64), prepend=-1))
@@ -164,8 +228,28 @@ class Likelihoods:
 def tabulate(
     mechanism: Mechanism, most: int = MOST_PAIRS, levels_most: int = MOST_LEVELS
 ) -> Likelihoods:
-    """Return the likelihoods of every report, if there are no more than ``most`` pairs of a report
-    and an input, or ``levels_most`` of a protocol whose format tells the few probabilities.
+    """Return the probability of every report for every input.
+
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism.
+    most : int
+        Largest number of pairs of a report and an input.
+    levels_most : int
+        The same for a protocol whose format gives the few different probabilities.
+
+    Returns
+    -------
+    Likelihoods
+        The table.
+
+    Raises
+    ------
+    Unlisted
+        If the reports cannot be listed, or are too many (``TooMany``). It is a ValueError.
+    TypeError
+        If ``law`` does not give reports as bytes with fractions.
     """
     size, inputs = mechanism.report_bytes, prod(mechanism.ks)
     listed = isinstance(mechanism, Protocol) and type(mechanism).law is Protocol.law
@@ -214,8 +298,30 @@ def tabulate(
 def find_losses(
     mechanism: Mechanism, most: int = MOST_PAIRS, levels_most: int = MOST_LEVELS
 ) -> tuple[WorstCase, WorstCase]:
-    """Return the largest loss of a report between any two inputs, and between two that differ in
-    one attribute.
+    """Return the largest loss of a report between any two inputs, and for one changed attribute.
+
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism.
+    most : int
+        Largest number of pairs of a report and an input.
+    levels_most : int
+        The same for a protocol whose format gives the few different probabilities.
+
+    Returns
+    -------
+    whole : WorstCase
+        The largest loss between any two inputs.
+    one : WorstCase
+        The largest loss between two inputs that differ in one attribute.
+
+    Raises
+    ------
+    Unlisted
+        If the reports cannot be listed, or are too many (``TooMany``). It is a ValueError.
+    TypeError
+        If ``law`` does not give reports as bytes with fractions that add up to 1.
     """
     table, ks = tabulate(mechanism, most, levels_most), mechanism.ks
     for row in range(len(table.levels)):
@@ -242,7 +348,7 @@ def find_losses(
 def _find_largest(table: Likelihoods, levels: Any, axis: int, record: Any) -> WorstCase:
     """Return the largest ratio of likelihoods along an axis.
 
-    ``record`` makes a record of where the others and this one are.
+    ``record`` makes a record from the indices along the other axes and the index along this one.
     """
     top, low, count = levels.max(axis=axis), levels.min(axis=axis), len(table.numbers)
     pairs, which = np.unique(top.astype(np.int64) * count + low, return_inverse=True)
@@ -263,8 +369,25 @@ def _find_largest(table: Likelihoods, levels: Any, axis: int, record: Any) -> Wo
 
 
 def laws_of(mechanism: Mechanism, most: int = MOST_PAIRS) -> list[dict[bytes, Fraction]]:
-    """Return the law of every input, the last attribute changing fastest, if they have no more than
-    ``most`` entries together.
+    """Return the exact distribution of a report for every input.
+
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism.
+    most : int
+        Largest number of entries of all distributions together.
+
+    Returns
+    -------
+    list of dict
+        One distribution per input, from reports to probabilities. The last attribute changes
+        fastest.
+
+    Raises
+    ------
+    Unlisted
+        If the reports cannot be listed, or are too many (``TooMany``). It is a ValueError.
     """
     ks = mechanism.ks
     every = (

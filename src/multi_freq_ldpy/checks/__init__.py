@@ -1,8 +1,7 @@
-"""The laws that every protocol and every solution keeps.
+"""The checks that every protocol and every solution passes.
 
-For those of this package and for those written elsewhere.
-
-Statistical laws use fixed seeds and reject beyond six standard deviations.
+They work for mechanisms of this package and for mechanisms written elsewhere. Statistical checks
+use fixed seeds, and reject at six standard deviations or more.
 """
 
 from collections.abc import Callable
@@ -43,10 +42,19 @@ LAWS = CHECKS
 
 
 class CheckFailed(AssertionError):
-    """A mechanism fails a check.
+    """The error for a mechanism that fails a check.
 
-    ``check`` is its name, ``law`` the same by its old name; the last line of the message repeats
-    it.
+    Its attribute ``check`` is the name of the check, and ``law`` is the old name of this attribute.
+    The last line of the message is a command that repeats the check.
+
+    Parameters
+    ----------
+    check : str
+        Name of the check.
+    mechanism : protocol or solution
+        The mechanism that fails.
+    why : str
+        The reason.
     """
 
     def __init__(self, check: str, mechanism: object, why: str) -> None:
@@ -61,10 +69,27 @@ LawBroken = CheckFailed
 
 @accept_old_names(protocol="mechanism")
 def check_protocol(mechanism: Mechanism) -> dict[str, str]:
-    """Run every check on a protocol or solution; return what each found.
+    """Run every check on a protocol or solution.
 
-    The first check that fails raises ``CheckFailed``.
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism to check.
 
+    Returns
+    -------
+    dict
+        From the name of each check to "holds", or to "not applicable: " and the reason.
+
+    Raises
+    ------
+    CheckFailed
+        By the first check that fails. It is an AssertionError.
+    TypeError
+        If ``mechanism`` is not a protocol or solution.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR
     >>> found = check_protocol(GRR(3, epsilon=1.0))
     >>> set(found.values())
@@ -83,7 +108,24 @@ def check_protocol(mechanism: Mechanism) -> dict[str, str]:
 
 @accept_old_names(protocol="mechanism")
 def run_check(name: str, mechanism: Mechanism) -> None:
-    """Run one check on a protocol or solution."""
+    """Run one check on a protocol or solution.
+
+    Parameters
+    ----------
+    name : str
+        Name of the check, a key of ``CHECKS``.
+    mechanism : protocol or solution
+        The mechanism to check.
+
+    Raises
+    ------
+    CheckFailed
+        If the mechanism fails the check. It is an AssertionError.
+    NotApplicable
+        If the check does not apply to this mechanism.
+    ValueError
+        If there is no check of this name.
+    """
     if name not in CHECKS:
         raise ValueError(f"name must be one of {', '.join(CHECKS)}, not {name!r}")
     try:

@@ -1,5 +1,6 @@
-"""Laws of behaviour: what a protocol or solution does with its parameters, its input, its reports
-and its tallies.
+"""Checks of behaviour.
+
+They cover the parameters, the inputs, the reports and the tallies of a protocol or solution.
 """
 
 import json
@@ -37,7 +38,7 @@ NO_INTEGER = (-1, 2**70, 0.5, np.nan, "0", None, True, 1j)
 
 
 def integers(mechanism: Mechanism) -> None:
-    """Reports hold integers only."""
+    """Check that reports hold integers only, in little endian."""
 
     def plain(dtype: np.dtype[Any]) -> Iterator[np.dtype[Any]]:
         for name in dtype.names or ():
@@ -55,7 +56,7 @@ def integers(mechanism: Mechanism) -> None:
 
 
 def randomness(mechanism: Any) -> None:
-    """Reports follow the rng, differ without one, and leave NumPy's global state alone.
+    """Check that reports follow the rng, differ without one, and leave NumPy's global state alone.
 
     No byte is read twice, for one user or for two.
     """
@@ -81,9 +82,9 @@ def randomness(mechanism: Any) -> None:
 
 
 def batches(mechanism: Any) -> None:
-    """A single input is a batch of one, an empty batch is a batch.
+    """Check that any split into batches and any number of threads give the same bits.
 
-    Any split and any number of threads give the same bits.
+    A single input is a batch of one. An empty batch is a valid batch.
     """
     values = spread_inputs(mechanism, 3 * parallel.GRAIN + 5)
     with parallel.use_threads(1):
@@ -113,7 +114,10 @@ def batches(mechanism: Any) -> None:
 
 
 def bad_values(mechanism: Any) -> None:
-    """Values outside the domain or of a wrong type are refused before anything is drawn."""
+    """Check that values outside the domain or of a wrong type are refused.
+
+    They are refused before anything is drawn.
+    """
     stream = Stream(4)
 
     def refused(wrong: Any, name: str) -> None:
@@ -128,7 +132,7 @@ def bad_values(mechanism: Any) -> None:
             for wrong in (*NO_INTEGER, k):
                 row: list[Any] = [0] * d
                 row[j] = wrong
-                if wrong is not True:  # NumPy takes it for 1 among integers
+                if wrong is not True:  # among integers, NumPy reads it as 1
                     refused([[0] * d, [0] * d, row], f"table[2, {j}] = {wrong!r}")
         shapes: list[Any] = [
             [0] * (d + 1),
@@ -144,9 +148,9 @@ def bad_values(mechanism: Any) -> None:
 
 
 def bad_parameters(mechanism: Any) -> None:
-    """Every declared field refuses the values its validator names as wrong, k also 1.
+    """Check that every declared field refuses the values that its validator lists as invalid.
 
-    A solution also what is no factory.
+    k = 1 is refused too. A solution also refuses an invalid factory.
     """
     cls = type(mechanism)
     if isinstance(mechanism, Protocol):
@@ -187,7 +191,7 @@ def bad_parameters(mechanism: Any) -> None:
 
 
 def equality(mechanism: Any) -> None:
-    """Equal fields make equal objects, also through pickle, with equal reports."""
+    """Check that equal fields make equal objects with equal reports, also through pickle."""
     same, copy = rebuild(mechanism), pickle.loads(pickle.dumps(mechanism))
     holds(
         same == mechanism == copy and hash(same) == hash(mechanism) == hash(copy), "copies differ"
@@ -200,7 +204,7 @@ def equality(mechanism: Any) -> None:
 
 
 def spec(mechanism: Any) -> None:
-    """A spec survives JSON and gives an equal object."""
+    """Check that a spec survives JSON and gives an equal object."""
     if not is_registered(mechanism):
         raise NotApplicable("it is not in the registry")
     there = json.loads(json.dumps(registry.to_spec(mechanism)))
@@ -209,7 +213,10 @@ def spec(mechanism: Any) -> None:
 
 
 def encoding(mechanism: Any) -> None:
-    """Reports survive the wire; decoding accepts exactly the support of the law."""
+    """Check that reports survive the wire.
+
+    Decoding accepts exactly the support of the distribution.
+    """
     size = mechanism.report_bytes
     reports = mechanism.randomize(spread_inputs(mechanism, 500), 6)
     data = wire.encode(mechanism, reports)
@@ -223,7 +230,7 @@ def encoding(mechanism: Any) -> None:
         return
     if size <= 2:
         every = [number.to_bytes(size, "little") for number in range(256**size)]
-    else:  # too many byte strings to try them all: honest reports, and such with one byte changed
+    else:  # too many byte strings to try all: honest reports, and copies with one byte changed
         honest = sorted(support)[:: -(-len(support) // 100)]
         other = (0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 64, 255)
         every = [
@@ -245,7 +252,7 @@ def encoding(mechanism: Any) -> None:
 
 
 def counting(mechanism: Any) -> None:
-    """Counting gives the contributions added up."""
+    """Check that counts are the sums of contributions."""
     entries = mechanism.parts[-1][1].stop
     for n in (0, 1, 7, 127, 128, 129, 1000, 5 * 10**6 // (entries + 100)):
         reports = mechanism.randomize(spread_inputs(mechanism, n), 7)
@@ -263,7 +270,7 @@ def counting(mechanism: Any) -> None:
             for i in range(0, n, step)
         ]
         added = np.sum(parts, axis=0) if n else np.zeros(entries, np.int64)
-        # A tally refuses what cannot be, so counts are looked at first
+        # A tally refuses impossible counts, so counts are compared first
         for tallied in (
             False,
             True,
@@ -281,9 +288,9 @@ def counting(mechanism: Any) -> None:
 
 
 def tallies(mechanism: Any) -> None:
-    """Tallies add in any grouping and order, to the bit, and survive bytes.
+    """Check that tallies add in any grouping and order, to the bit, and survive bytes.
 
-    What another object counted is refused.
+    The tally of another mechanism is refused.
     """
     reports = mechanism.randomize(spread_inputs(mechanism, 1000), 8)
     whole = mechanism.tally(reports)
@@ -310,8 +317,9 @@ def tallies(mechanism: Any) -> None:
 
 
 def memory(mechanism: Any) -> None:
-    """Over time, what lasts is the same in every round, by memo class, for any split of users into
-    calls and any number of threads.
+    """Check that the permanent state of users is the same in every round, by memo class.
+
+    It does not depend on how users are split into calls, or on the number of threads.
     """
     n = 2 * parallel.GRAIN + 5
     values = spread_inputs(mechanism, n)
@@ -351,7 +359,7 @@ def memory(mechanism: Any) -> None:
 
 
 def list_sampled(mechanism: Any, reports: Any) -> list[Any]:
-    """Return which part each report is about, for the mechanism and for all parts within it."""
+    """Return the part that each report is about, for the mechanism and for all parts within it."""
     if mechanism.samples:
         inner = [(mechanism.protocols[j], own) for j, _, _, own in mechanism._by_part(reports)]
         return [
@@ -365,7 +373,10 @@ def list_sampled(mechanism: Any, reports: Any) -> list[Any]:
 
 
 def _require_prices(mechanism: Any) -> None:
-    """A user's first report costs at most what is promised, and for some users as much."""
+    """Require that a user's first report costs at most the promised loss.
+
+    For some users it costs exactly this loss.
+    """
     if len(mechanism.ks) > 16:
         return
     memory, costs = Source.keyed(bytes(range(32))), []
@@ -382,9 +393,10 @@ def _require_prices(mechanism: Any) -> None:
 
 
 def _require_memory(protocol: Memoized, memory: Source) -> None:
-    """Values of one memo class have one permanent answer, and another user another.
+    """Require that values of one memo class have one permanent answer.
 
-    Users may be asked in any order.
+    Users may be asked in any order. Values that are counted as one have one memo class. A report is
+    charged for its memo class.
     """
     users = np.arange(200)
 
@@ -419,5 +431,5 @@ def _require_memory(protocol: Memoized, memory: Source) -> None:
 
 
 def documented(mechanism: Mechanism) -> None:
-    """The class says what it is, with an example."""
+    """Check that the class has a docstring with an example."""
     holds(">>>" in (type(mechanism).__doc__ or ""), "no example in the docstring")

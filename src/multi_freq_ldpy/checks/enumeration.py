@@ -1,4 +1,4 @@
-"""Laws in exact arithmetic, over every possible report and every pair of inputs."""
+"""Checks in exact arithmetic, over every possible report and every pair of inputs."""
 
 from fractions import Fraction
 from math import inf, ulp
@@ -13,14 +13,15 @@ from ..mechanism import Mechanism
 from .tools import NotApplicable, cell_of, enclose_exponential, holds, listed
 
 MOST_NUMBERS = 2**27
-"""Numbers that are added up for all inputs; of more, for some of the inputs."""
+"""Most numbers that are added up for all inputs. Beyond it, only some inputs are checked."""
 
 
 def moments(mechanism: Mechanism) -> None:
-    """The law adds up to 1, and its moments are the channel's: exactly where they are fractions.
+    """Check that the distribution adds up to 1, and that its moments are those of the channel.
 
-    So are the means of products of contributions to the own value and another one. Those to two
-    others agree on average over values, within one per cent.
+    Moments that are fractions agree exactly. So do the mean products of the contributions to the
+    own value and another one. The mean products of the contributions to two other values agree on
+    average over values, within one per cent.
     """
     if not all(isinstance(seen.channel, Affine) for seen, _ in mechanism.parts):
         raise NotApplicable("it has a channel of another kind than Affine")
@@ -77,14 +78,14 @@ def moments(mechanism: Mechanism) -> None:
 
 
 def privacy(mechanism: Mechanism) -> None:
-    """The largest ratio over all pairs of inputs and all reports is what ``privacy`` says, and
-    within the budget.
+    """Check that the largest ratio of probabilities is what ``privacy`` says.
 
-    Of two rounds, one report comes to the budget; it does not stay far below.
+    The ratio is over all pairs of inputs and all reports. It is within the budget. With two rounds,
+    the ratio of one report also comes close to the budget ``eps_1``.
     """
     said, first = mechanism.privacy, getattr(mechanism, "eps_1", None)
     budget = first or getattr(mechanism, "epsilon", None) or getattr(mechanism, "eps_perm", None)
-    # Unbounded reports: on exponents, for the two entries that differ
+    # For unbounded reports, exponents are compared, for the two entries that differ
     if hasattr(mechanism, "log_law"):
         box = [(y, z) for y in range(-3, 4) for z in range(-3, 4)]
         exponent = mechanism.log_law
@@ -104,11 +105,10 @@ def privacy(mechanism: Mechanism) -> None:
 
 
 def lifetime(mechanism: Mechanism) -> None:
-    """All reports ever made about an unchanged input tell at most what one permanent answer tells.
+    """Check that all reports about an unchanged input tell at most what one permanent answer tells.
 
-    That is gone through likewise.
-
-    Where nothing is remembered, nothing is promised.
+    All permanent answers are enumerated likewise. A mechanism that remembers nothing must promise
+    nothing.
     """
     said, permanent, budget = (
         mechanism.privacy,
@@ -135,9 +135,9 @@ def lifetime(mechanism: Mechanism) -> None:
 
 
 def require_ratio(ratio: Fraction, budget: float) -> None:
-    """Hold a ratio to be at most e^budget, exactly.
+    """Require that a ratio is at most e^budget, exactly.
 
-    No ratio of multiples of 2⁻⁶⁴ comes near e^1000.
+    Budgets above 1000 count as 1000, because no ratio of multiples of 2⁻⁶⁴ comes near e^1000.
     """
     most = enclose_exponential(min(Fraction(budget), Fraction(1000)))[0]
     holds(
@@ -147,9 +147,9 @@ def require_ratio(ratio: Fraction, budget: float) -> None:
 
 
 def claimed_ratio(mechanism: Mechanism, *claims: tuple[Fraction | None, float]) -> Fraction:
-    """Return the largest ratio over all inputs, if it is as claimed.
+    """Return the largest ratio over all inputs, and require that it is as claimed.
 
-    For any two inputs, and for two that differ in one attribute.
+    There is one claim for any two inputs, and one for two inputs that differ in one attribute.
     """
     found = listed(worst_case.find_losses, mechanism)
     names = ("", " between inputs that differ in one attribute")

@@ -1,4 +1,4 @@
-"""Statistical laws, with fixed seeds and a stated rate of failure."""
+"""Statistical checks, with fixed seeds and a stated rate of failure."""
 
 from fractions import Fraction
 from itertools import combinations
@@ -30,7 +30,10 @@ KEYED = "key bytes(range(32))"
 
 
 def fit(mechanism: Any) -> None:
-    """Reports fit the law (chi-square), for the first and the last input."""
+    """Check that reports fit the exact distribution, by chi-square.
+
+    This is done for the first and the last input.
+    """
     laws, n = laws_of(mechanism), count_draws(mechanism) // 4
     for v in (0, -1):
         record, seed = [v % k for k in mechanism.ks], 10 + v
@@ -44,8 +47,9 @@ def fit(mechanism: Any) -> None:
 
 
 def unbiased(mechanism: Any) -> None:
-    """Counts of users who all hold one value have the channel's means, one by one and all others
-    taken together.
+    """Check that counts of users who all hold one value have the means of the channel.
+
+    Each count is compared, and so is the sum over all other values.
     """
     for place in (0, 1, 2):
         n = count_draws(mechanism) // (1, 4, 4)[place]
@@ -76,9 +80,9 @@ def unbiased(mechanism: Any) -> None:
 
 
 def variance(mechanism: Any) -> None:
-    """Estimates of many small groups of users have the stated mean and variance.
+    """Check that estimates of many small groups of users have the stated mean and variance.
 
-    So have simulated ones.
+    Simulated estimates are held to the same mean and variance.
     """
     d, entries, users = len(mechanism.parts), mechanism.parts[-1][1].stop, 200
     groups = min(1500 // min(d, 2), 10**6 // entries + 50)
@@ -136,11 +140,11 @@ def variance(mechanism: Any) -> None:
 
 
 def rounds(mechanism: Any) -> None:
-    """Of two rounds of a panel, the products of what a user contributes have the means that
-    ``lasting`` states.
+    """Check the mean products of a user's contributions to two rounds of a panel.
 
-    Contributions to one value, to the own and another, and to two others. Permanent answers of two
-    memo classes, and of two users, are independent; so are a user's reports on two attributes.
+    They are those that ``lasting`` states: for one value, for the own value and another, and for
+    two others. Permanent answers of two memo classes, and of two users, are independent. So are a
+    user's reports on two attributes.
     """
     if not all(isinstance(seen.channel, Affine) for seen, _ in mechanism.parts):
         raise NotApplicable("it has a channel of another kind than Affine")
@@ -178,7 +182,7 @@ def rounds(mechanism: Any) -> None:
         own, lasting = cell_of(each, each.k - 1), seen.lasting
         where = np.arange(each.cells)
         both_other = (where != own) & ((where + 1) % each.cells != own) & (each.cells > 3)
-        # A mean over values only, for hashing
+        # With hashing, ``others`` is only a mean over values
         for at, chosen, expected in (
             (0, where == own, lasting.p2),
             (0, where != own, lasting.q2),
@@ -191,7 +195,7 @@ def rounds(mechanism: Any) -> None:
         ):
             if expected is not None and chosen.any():
                 mean, square, number = (x[part][chosen] for x in (means[at], seconds[at], answers))
-                # Not 0 where nothing rare was seen
+                # Above 0 even if no rare event was seen
                 sigma = np.sqrt((square - mean**2 + Z / number) / number)
                 off = np.abs(mean - float(expected)) / sigma
                 worst = int(off.argmax())
@@ -209,7 +213,7 @@ def rounds(mechanism: Any) -> None:
 
 
 def is_hashed(protocol: Protocol) -> bool:
-    """Tell whether moments of three values are means over values only."""
+    """Tell whether moments of three values are only means over values."""
     return protocol._formatted and isinstance(protocol.format, HashedSymbols)
 
 
@@ -218,9 +222,9 @@ def _protocols_and_parts(mechanism: Any) -> list[tuple[Any, Any]]:
 
 
 def _require_independent_attributes(mechanism: Any, contributed: Any) -> None:
-    """Hold the attributes of different parts to be randomized independently of each other.
+    """Require that the attributes of different parts are randomized independently of each other.
 
-    Their own contributions do not go together.
+    The contributions to their own values are uncorrelated.
     """
     parts = [j for j, each in enumerate(mechanism.protocols) for _ in each.leaves]
     owns = [
@@ -243,11 +247,11 @@ def _require_independent_attributes(mechanism: Any, contributed: Any) -> None:
 
 
 def _require_independent_memory(protocol: Memoized, n: int) -> None:
-    """Hold permanent answers of two classes of a user, of two users, and of classes of users near
-    each other, to be independent.
+    """Require that permanent answers are independent.
 
-    Own contributions do not go together, and to support a third value under one class does not make
-    it likelier under the other.
+    This concerns two classes of one user, two users, and classes of users with close numbers.
+    Contributions to their own values are uncorrelated. Support of a third value under one class
+    does not make it likelier under the other.
     """
     users, memory, values = np.arange(n), Source.keyed(bytes(range(32))), (0, protocol.k - 1)
     found, third = [], 1 if protocol.cells > 2 else 0
@@ -257,7 +261,7 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
         contributed = protocol.contributions(out).astype(np.float64)
         found.append((classes, contributed[:, cell_of(protocol, value)], contributed[:, third]))
     (one, a, c), (other, b, d) = found
-    # 0: the value's cell is not held
+    # Class 0 means that the user does not hold the value's cell
     speaks = (one > 0) & (other > 0) if protocol.answering[0] < 1 else np.ones(n, np.bool_)
     moments = protocol.permanent.leaves[0].moments  # type: ignore[union-attr]
     p, q, spread = float(moments.p), float(moments.q), float(moments.spread[0])
@@ -265,7 +269,7 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
         ("memo classes", speaks & (one != other), a, b),
         ("users", speaks & np.roll(speaks, 1), a, np.roll(a, 1)),
     ]
-    pairs += [  # users near each other, whose numbers might run into those of each other's classes
+    pairs += [  # users with close numbers, whose classes might share numbers
         (
             f"memo classes of users {apart} apart",
             speaks & np.roll(speaks, apart),
@@ -294,8 +298,9 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
 
 
 def coverage(mechanism: Mechanism) -> None:
-    """Intervals of 95 % cover at least 94 % of the time, and no more than 96 % where counts are
-    large.
+    """Check that intervals of 95 % cover at least 94 % of the time.
+
+    If counts are large, they cover no more than 96 % of the time.
     """
     if not all(seen.channel.known_law for seen, _ in mechanism.parts):
         raise NotApplicable("the law of its counts is not known")

@@ -1,4 +1,4 @@
-"""What the laws share."""
+"""Functions that the checks share."""
 
 import shlex
 import sys
@@ -21,27 +21,27 @@ from ..protocol import Protocol
 
 T = TypeVar("T")
 Z = 6.0
-"""Standard deviations beyond which a statistical law rejects.
+"""Number of standard deviations beyond which a statistical check rejects.
 
-A right protocol fails one with probability 2·10⁻⁹.
+A correct protocol fails one comparison with probability 2·10⁻⁹.
 """
 
 ENUMERATED = 2**13
-"""Largest number of pairs of a report and an input that is gone through in exact arithmetic."""
+"""Largest number of pairs of a report and an input that are enumerated in exact arithmetic."""
 
 
 class NotApplicable(Exception):
-    """A law says nothing about this protocol."""
+    """The signal that a check does not apply to this mechanism."""
 
 
 def holds(truth: Any, why: str) -> None:
-    """Raise unless everything is true."""
+    """Raise an error unless everything is true."""
     if not np.all(truth):
         raise AssertionError(why)
 
 
 def refuses(call: Callable[[], object], name: str, shown: object) -> None:
-    """Raise unless the call is refused by an error that names the parameter."""
+    """Raise an error unless the call is refused by an error that names the parameter."""
     try:
         call()
     except (ValueError, TypeError) as error:
@@ -57,7 +57,7 @@ def list_parts(mechanism: Any) -> list[Any]:
 
 
 class Watched(Source):
-    """A source that notes which bytes are read under which key."""
+    """A source that records which bytes are read under which key."""
 
     __slots__ = ("reads",)
     reads: list[tuple[bytes, int, int]]
@@ -75,7 +75,7 @@ class Watched(Source):
         return found
 
     def users(self, n: int, stride: int) -> tuple[int, NDArray[np.uint64]]:
-        """Return the users' numbers, and note what they read."""
+        """Return the users' numbers, and record the bytes that they read."""
         if self.numbers is None and n:
             first = self.first * stride
             self.reads.append((self.key.tobytes(), first, first + n * stride))
@@ -88,9 +88,9 @@ class Watched(Source):
 
 
 def repeat_command(check: str, mechanism: Any) -> str:
-    """Return the line that holds a mechanism to a law again.
+    """Return the command that runs a check on a mechanism again.
 
-    What is not importable is named by module and class.
+    A class that cannot be imported is named with its module.
     """
     package = sys.modules[__name__.partition(".")[0]]
     imports, elsewhere = ["from multi_freq_ldpy import *"], []
@@ -110,26 +110,26 @@ def repeat_command(check: str, mechanism: Any) -> str:
 def enclose_exponential(x: Fraction) -> tuple[Fraction, Fraction]:
     """Return rational numbers just below and just above e^x, x > 0, from the series.
 
-    Laws do not trust the arithmetic they check.
+    Checks do not rely on the arithmetic that they check.
     """
     digits, halvings = 2**400, ceil(x).bit_length()
     low, high, lower, upper = 0, 0, digits, digits
     for i in range(1, 80):
         low, high = low + lower, high + upper
         lower, upper = floor(lower * x / (i << halvings)), ceil(upper * x / (i << halvings))
-    high += 2 * upper  # more than all that is left
+    high += 2 * upper  # more than the rest of the series
     for _ in range(halvings):
         low, high = low * low // digits, -(-high * high // digits)
     return Fraction(low, digits), Fraction(high, digits)
 
 
 def cell_of(protocol: Protocol, value: int) -> int:
-    """Return which of the estimated frequencies a value counts for."""
+    """Return the index of the estimated frequency for which a value counts."""
     return int(protocol.cell_of(np.array([value]))[0])
 
 
 def as_inputs(mechanism: Mechanism, records: Any) -> Any:
-    """Return records as the mechanism takes them: values, where there is only one attribute."""
+    """Return records as the mechanism takes them: for a protocol, values instead of records."""
     return np.asarray(records)[..., 0] if isinstance(mechanism, Protocol) else np.asarray(records)
 
 
@@ -139,7 +139,7 @@ def inputs_of_all(mechanism: Mechanism, record: list[int], n: int) -> Any:
 
 
 def spread_inputs(mechanism: Mechanism, n: int) -> Any:
-    """Return n inputs that go through all combinations of values."""
+    """Return n inputs that run through all combinations of values."""
     steps = [min(prod(mechanism.ks[:j]), 2**40) for j in range(len(mechanism.parts))]
     return as_inputs(mechanism, np.arange(n)[:, np.newaxis] // steps % np.array(mechanism.ks))
 
@@ -162,20 +162,21 @@ def widen(mechanism: Any) -> Any:
 
 
 def rebuild(mechanism: Mechanism, **changed: Any) -> Any:
-    """Return the mechanism made again from its fields, some of them changed."""
+    """Return a mechanism made again from its fields, with some of them changed."""
     given = {each.name: getattr(mechanism, each.name) for each in fields(mechanism)} | changed  # type: ignore[arg-type]
     return getattr(type(mechanism), "of", type(mechanism))(**given)
 
 
 def laws_of(mechanism: Any) -> list[dict[bytes, Fraction]]:
-    """Return the law of every input, the last attribute changing fastest, where that can be gone
-    through.
+    """Return the exact distribution of a report for every input, if they can be enumerated.
+
+    The last attribute changes fastest.
     """
     return listed(worst_case.laws_of, mechanism)
 
 
 def listed(what: Callable[[Mechanism, int], T], mechanism: Mechanism) -> T:
-    """Return what goes through every report, where they are not too many."""
+    """Return the result of a function that enumerates reports, if there are not too many."""
     try:
         return what(mechanism, ENUMERATED)
     except worst_case.Unlisted as error:
@@ -183,16 +184,16 @@ def listed(what: Callable[[Mechanism, int], T], mechanism: Mechanism) -> T:
 
 
 def count_draws(mechanism: Mechanism) -> int:
-    """Return how many reports the statistical laws draw: enough to see an error of one per cent."""
+    """Return the number of reports that statistical checks draw: enough to see an error of 1 %."""
     n: int = min(2_000_000, 60_000_000 // mechanism.parts[-1][1].stop) // len(mechanism.parts)
     # Exact noise takes longer to draw
     return n if all(seen.channel.largest == 1 for seen, _ in mechanism.parts) else n // 8
 
 
 def chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> tuple[float, float, int]:
-    """Return how many deviations a chi-square is from its mean, itself and its degrees of freedom.
+    """Return how far a chi-square is from its mean, the chi-square, and its degrees of freedom.
 
-    Rare outcomes are taken together.
+    The distance is in standard deviations. Rare outcomes are taken together.
 
     Wilson and Hilferty: the cube root of chi-square over its degrees of freedom is close to normal.
     """

@@ -1,1 +1,1 @@
-"""Foundations: channels, tallies, exact probabilities, randomness, validation."""
+"""Foundations: channels, tallies, exact probabilities, randomness and validation."""

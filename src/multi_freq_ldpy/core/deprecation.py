@@ -1,4 +1,4 @@
-"""Old names of parameters and attributes, which still work and warn."""
+"""Old names of parameters and attributes: they still work, with a warning."""
 
 import warnings
 from collections.abc import Callable

@@ -1,8 +1,8 @@
 """The choice between two ways to draw and count: NumPy alone, or compiled kernels.
 
-Both give the same bytes. Kernels are ten to a hundred times as quick, but a process has to load
-numba first, and to compile what no cache holds. So ``plain`` draws small batches, until a process
-has done as much work as loading is worth; from then on ``kernels`` do everything.
+Both give the same bytes. Kernels are ten to a hundred times as fast. But a process has to load
+numba first, and to compile every kernel that no cache holds. So ``plain`` draws small batches,
+until the process has done as much work as loading takes. From then on ``kernels`` do everything.
 """
 
 import os
@@ -16,7 +16,7 @@ PATIENCE = 5e8
 """Nanoseconds of plain work in a process before kernels are loaded."""
 
 START = 5e5
-"""Nanoseconds that a call of ``plain`` takes, however small."""
+"""Nanoseconds that every call of ``plain`` takes, even for the smallest work."""
 
 COSTS = {
     "bit_counts": 6,
@@ -29,9 +29,9 @@ COSTS = {
     "subsets": 180,
     "symbols": 80,
 }
-"""Nanoseconds per unit of work in ``plain``, as measured.
+"""Measured nanoseconds per unit of work in ``plain``.
 
-Units are users, bytes, or pairs of a report and a value, as callers say.
+Units are users, bytes, or pairs of a report and a value: each caller knows its unit.
 """
 
 VARIABLE = "MULTI_FREQ_LDPY_COMPILE"
@@ -47,19 +47,19 @@ def choose(name: str, work: int) -> ModuleType:
     Parameters
     ----------
     name : str
-        The name of the module, the same in both.
+        Name of the module, the same in both packages.
     work : int
-        How many units of work there are (see ``COSTS``).
+        Number of units of work (see ``COSTS``).
 
     Returns
     -------
     module
-        Its functions take the same arguments and write the same bytes in either case.
+        The functions of both modules take the same arguments and write the same bytes.
 
     Raises
     ------
     ValueError
-        If the environment variable ``MULTI_FREQ_LDPY_COMPILE`` is unknown.
+        If the value of the environment variable ``MULTI_FREQ_LDPY_COMPILE`` is unknown.
     ImportError
         If the variable is ``always`` and numba cannot be imported.
     """
@@ -86,20 +86,20 @@ def choose(name: str, work: int) -> ModuleType:
 
 @cache
 def _can_compile() -> bool:
-    """Tell whether numba is installed, and allowed to compile."""
+    """Tell whether numba is installed and allowed to compile."""
     try:
         installed = find_spec("numba") is not None
-    except ValueError:  # something else has this name
+    except ValueError:  # another module has this name
         return False
     return installed and os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 @cache
 def _load_kernels(name: str) -> ModuleType | None:
-    """Return a module of kernels; where numba is broken, warn once and return None."""
+    """Return a module of kernels, or None with one warning per process if numba is broken."""
     try:
         return import_module(f"multi_freq_ldpy.kernels.{name}")
-    except Exception as error:  # a library that is missing, another version, an import cut off
+    except Exception as error:  # a missing library, another version, an interrupted import
         message = (
             f"numba cannot be used, so large batches are slow: {type(error).__name__}: {error}"
         )

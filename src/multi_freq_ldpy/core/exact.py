@@ -1,9 +1,8 @@
-"""Probabilities as integers over 2⁶⁴, derived without floating point and rounded once, toward
-privacy.
+"""Probabilities as integers over 2⁶⁴, derived without floating point.
 
-Everything starts from the exact value of the user's double. e^x is enclosed between two rational
-numbers (``decimal`` at 80 digits, widened); the bound on the private side is used, so every
-inequality the guarantee needs holds exactly.
+They are rounded once, toward privacy. Everything starts from the exact value of the user's double.
+e^x is enclosed between two rational numbers (``decimal`` at 80 digits, widened). The bound on the
+private side is used, so every inequality that the guarantee needs holds exactly.
 """
 
 from decimal import ROUND_HALF_EVEN, Context, Decimal
@@ -21,9 +20,9 @@ def decimal(x: Fraction) -> Decimal:
 
 
 def budget(epsilon: float) -> Fraction:
-    """Return the exact value of a budget, or 1000 where it is larger.
+    """Return the exact value of a budget, at most 1000.
 
-    No probability above 2⁻⁶⁴ can tell them apart.
+    No probability above 2⁻⁶⁴ can tell larger budgets from 1000.
     """
     return min(Fraction(epsilon), Fraction(1000))
 
@@ -57,7 +56,7 @@ def below(x: Fraction) -> float:
 def amplify(epsilon: float, d: int) -> float:
     """Return ln(d·(e^ε − 1) + 1), rounded down.
 
-    The budget at which RS+FD reports one of d attributes.
+    This is the budget at which RS+FD reports one of d attributes.
 
     >>> round(amplify(1.0, 2), 5), amplify(1.0, 1)
     (1.48988, 1.0)
@@ -78,8 +77,9 @@ def largest_below(ratio: Fraction) -> float:
 
 
 def too_small(epsilon: float, k: int, name: str = "epsilon") -> ValueError:
-    """Return the error for a budget whose probabilities are equal once they are multiples of
-    2⁻⁶⁴.
+    """Return the error for a budget that is too small.
+
+    Its probabilities are equal once they are multiples of 2⁻⁶⁴.
     """
     return ValueError(
         f"{name}={epsilon!r} is too small to be realised with k={k}: the probabilities round to"
@@ -88,8 +88,9 @@ def too_small(epsilon: float, k: int, name: str = "epsilon") -> ValueError:
 
 
 def symbol_weights(m: int, epsilon: float, k: int | None = None) -> tuple[int, int]:
-    """Return (T, Q) with T + (m − 1)·Q = 2⁶⁴ and T/Q as close to e^ε as possible without exceeding
-    it.
+    """Return the integer weights (T, Q) of the own symbol and of each other one.
+
+    T + (m − 1)·Q = 2⁶⁴. T/Q is as close to e^ε as possible without exceeding it.
 
     >>> t, q = symbol_weights(3, 1.0)
     >>> t + 2 * q == 2**64, round(t / q, 6)
@@ -104,8 +105,9 @@ def symbol_weights(m: int, epsilon: float, k: int | None = None) -> tuple[int, i
 
 
 def bit_weights(p: Fraction, q: Fraction, epsilon: float, k: int) -> tuple[int, int]:
-    """Return p rounded down and q rounded up to multiples of 2⁻⁶⁴ strictly between 0 and 1, as
-    integers.
+    """Return p rounded down and q rounded up to multiples of 2⁻⁶⁴, as integers.
+
+    Both are strictly between 0 and 1.
     """
     own, other = min(WORD - 1, floor(p * WORD)), max(1, ceil(q * WORD))
     if own <= other:

@@ -1,4 +1,4 @@
-"""What RS+FD sends about the attributes that were not sampled."""
+"""The fake reports that RS+FD sends about the attributes that were not sampled."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,23 +6,25 @@ from fractions import Fraction
 from typing import Any
 
 NOBODY = -1
-"""The value of no user.
+"""A value that no user holds.
 
-A protocol whose fakes are not reports of random values randomizes it into a fake.
+If the fakes of a protocol are not reports of random values, it randomizes this value into a fake.
 """
 
 
 @dataclass(frozen=True)
 class Fake:
-    """The law of a fake report, as far as the aggregator and the guarantee need it.
+    """The distribution of a fake report, as far as the aggregator and the guarantee need it.
 
-    ``mean`` and ``pair`` are the means of its contribution to a value, and of the product of its
-    contributions to two. A real report is more, or less, likely than the same report as a fake;
-    ``lows`` are the smallest and the largest of the lower ratios of the two probabilities, over all
-    reports that tell values apart. ``law()`` lists every fake report with its probability, or
-    ``chance(report)`` is the probability of one, where ``of`` is the protocol whose reports they
-    are. ``uniform`` says that a fake is the report of a uniformly random value; otherwise it is
-    that of ``NOBODY``.
+    ``mean`` is the mean contribution of a fake to a value. ``pair`` is the mean product of its
+    contributions to two values. A real report is more, or less, likely than the same report as a
+    fake. ``lows`` holds the smallest and the largest of the lower ratios of these two
+    probabilities, over all reports that tell values apart.
+
+    ``law()`` lists every fake report with its probability. ``chance(report)`` is the probability of
+    one report. If only ``chance`` is given, ``of`` is the protocol whose reports the fakes are.
+    ``uniform`` is True if a fake is the report of a uniformly random value. Otherwise a fake is the
+    report of ``NOBODY``.
     """
 
     mean: Fraction
@@ -51,7 +53,7 @@ class Fake:
     ) -> "Fake":
         """Return the fake that is the report of a uniformly random value.
 
-        ``chance`` is its probability, where that need not be added up over all values.
+        ``chance`` gives its probability, if this is known without a sum over all values.
         """
         k, moments = protocol.k, protocol.moments
         own_other, others = (Fraction(m or 0) for m in (moments.own_other, moments.others))

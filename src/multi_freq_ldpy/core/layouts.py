@@ -1,6 +1,6 @@
-"""How draws are laid out: the tables that random words are compared with, and who owns which bytes.
+"""The layout of draws: the tables that random words are compared with, and the bytes of each user.
 
-Both ways to draw, ``plain`` and ``kernels``, are given these numbers.
+Both ways to draw, ``plain`` and ``kernels``, use these numbers.
 """
 
 from math import isqrt
@@ -10,19 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 ONES = np.array([bin(byte).count("1") for byte in range(256)], np.uint8)
-WORDS = 8  # 64-bit words of a fraction
-FEW = 6  # values of a set that are better drawn one by one
+WORDS = 8  # number of 64-bit words of a fraction
+FEW = 6  # largest number of values that are better drawn one by one
 SMALL = 2**12  # the largest k for which 16 bits make a number below k
 HASHED = 16
 """Bytes that a user owns under local hashing: one word for the seed, one for the symbol."""
 
 
 def symbol_constants(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
-    """Return m, T and Q for symbols out of m, and what nearly divides by Q.
+    """Return m, T and Q for symbols out of m, and two constants that nearly divide by Q.
 
-    (d div 2³²)·inverse >> shift is never above d div Q.
-
-    Nearly always they are equal. The inverse has 31 bits; it is 0 where Q is too small for that.
+    The constants are ``inverse`` and ``shift``: (d div 2³²)·inverse >> shift is never above d div
+    Q. Nearly always the two are equal. The inverse has 31 bits. It is 0 if Q is too small for that.
     """
     t, q = weights
     bits = q.bit_length()
@@ -32,8 +31,10 @@ def symbol_constants(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
 
 
 def bit_table(q: int) -> tuple[NDArray[np.uint8], int, NDArray[np.uint64]]:
-    """Return the byte that owns each word, how many words are owned, and the fractions by number of
-    ones, for bits of probability q/2⁶⁴.
+    """Return the table from which bytes of bits with probability q/2⁶⁴ are drawn.
+
+    It consists of the byte that owns each word, the number of words that are owned, and the
+    fractions by number of ones.
     """
     cells, fractions = np.zeros(9, np.int64), np.zeros((9, WORDS), np.uint64)
     for ones in range(9):
@@ -50,22 +51,25 @@ def last_byte(k: int) -> np.uint8:
 
 
 def bits_stride(width: int) -> int:
-    """Return how many bytes of the main stream a user owns for a row of ``width`` bytes."""
+    """Return how many bytes of the main stream a user owns for ``width`` bytes of bits."""
     return 2 * width + 2
 
 
 def again_stride(width: int, half: bool) -> int:
-    """Return how many bytes of the main stream a user owns in a second round."""
+    """Return the number of bytes of the main stream that a user owns in a second round."""
     return 2 * width + (width + 1) // 2 * 2 * half
 
 
 def set_plan(k: int, w: int) -> tuple[int, int, int]:
-    """Return the probability of entering a set, times 2⁶⁴, how many corrections a user owns words
-    for, and of how many 16-bit words each.
+    """Return the plan by which a set of w out of k values is drawn.
 
-    To add one takes k/(k − w) draws, to remove one k/w: it is best to begin with too few in such a
-    share of cases that neither matters more, and with none or all where few are to be drawn. More
-    corrections than words are owned for read on, which costs as much as 150 words.
+    The first number is the probability of entering the set, times 2⁶⁴. The second is the number of
+    corrections for which a user owns words. The third is the number of 16-bit words per correction.
+
+    To add a value takes k/(k − w) draws, and to remove one takes k/w. So it is best to begin with
+    too few values in such a share of cases that neither costs more. If few values are to be drawn,
+    it is best to begin with none or all. Corrections beyond the owned words read on, which costs as
+    much as 150 words.
     """
     spread = isqrt(25 * w * (k - w) // k)  # five standard deviations of a size
     fewer = spread * (k - 2 * w) // (4 * k)
@@ -75,12 +79,12 @@ def set_plan(k: int, w: int) -> tuple[int, int, int]:
 
 
 def set_constants(k: int, w: int) -> tuple[Any, ...]:
-    """Return k, the mask of the last byte, w, and how sets are drawn, but for p."""
+    """Return the constants for drawing sets except p: k, the last byte's mask, w and the plan."""
     enter, corrections, units = set_plan(k, w)
     return k, last_byte(k), w, corrections, units, *bit_table(enter)
 
 
 def set_stride(k: int, w: int) -> int:
-    """Return how many bytes of the main stream a user owns for a set."""
+    """Return the number of bytes of the main stream that a user owns for a set."""
     _, corrections, units = set_plan(k, w)
     return 2 * ((k + 7) // 8 + 1 + corrections * units)

@@ -1,6 +1,6 @@
-"""Threads over ranges of users. Kernels are serial and release the GIL.
+"""Threads over ranges of users.
 
-Results never depend on how users are divided.
+Kernels are serial and release the GIL. Results never depend on how users are divided.
 """
 
 import os
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 GRAIN = 1 << 13
-"""Fewest users worth a thread of their own."""
+"""Smallest number of users for which a thread of their own is worthwhile."""
 
 _wanted: ContextVar[int | None] = ContextVar("threads", default=None)
 _threads: "tuple[int, ThreadPoolExecutor] | None" = None
 _growing = threading.Lock()
-_within = threading.local()  # whether this thread is at work on a range already
+_within = threading.local()  # whether this thread already works on a range
 
 
 def count_threads() -> int:
-    """Return how many threads to use.
+    """Return the number of threads to use.
 
-    What ``using`` says, else ``MULTI_FREQ_LDPY_THREADS``, else the available processors.
+    ``use_threads`` sets it, otherwise the environment variable ``MULTI_FREQ_LDPY_THREADS``. Without
+    either, it is the number of available processors.
     """
     inside = _wanted.get()
     if inside is not None:
@@ -52,9 +53,10 @@ def use_threads(n: int) -> Iterator[None]:
 
 
 def run_ranges(n: int, job: Callable[[int, int], object], grain: int = GRAIN) -> None:
-    """Call ``job(low, high)`` on ranges that cover ``range(n)``, side by side where n is large.
+    """Call ``job(low, high)`` on ranges that cover ``range(n)``.
 
-    Within a job, one after the other. A range has at least ``grain`` numbers.
+    The calls run in parallel if n is large. Within a job, there is one call for all numbers. Each
+    range has at least ``grain`` numbers, unless there is only one range.
     """
     parts = min(count_threads(), n // grain)
     if parts < 2 or getattr(_within, "job", False):
@@ -65,7 +67,7 @@ def run_ranges(n: int, job: Callable[[int, int], object], grain: int = GRAIN) ->
     for each in others:
         try:
             waiting.append(_get_pool(parts - 1).submit(_run_marked, job, *each))
-        except RuntimeError:  # the interpreter is shutting down, and starts nothing any more
+        except RuntimeError:  # the interpreter is shutting down and starts no threads
             mine.append(each)
     try:
         for each in mine:
@@ -78,14 +80,14 @@ def run_ranges(n: int, job: Callable[[int, int], object], grain: int = GRAIN) ->
 
 
 def map_ranges(n: int, job: Callable[[int, int], R]) -> list[R]:
-    """Return what ``job(low, high)`` returns on ranges that cover ``range(n)``, in any order."""
+    """Return the results of ``job(low, high)`` on ranges that cover ``range(n)``, in any order."""
     found: list[R] = []
     run_ranges(n, lambda low, high: found.append(job(low, high)))
     return found
 
 
 def map_jobs(jobs: Sequence[Callable[[], R]]) -> list[R]:
-    """Return what jobs return, in their order; they run side by side where there are threads."""
+    """Return the results of jobs, in their order; they run in parallel if there are threads."""
     found: dict[int, R] = {}
 
     def run(low: int, high: int) -> None:
@@ -104,9 +106,10 @@ def _run_marked(job: Callable[[int, int], object], low: int, high: int) -> None:
 
 
 def _get_pool(size: int) -> "ThreadPoolExecutor":
-    """Return the threads that work beside the caller's.
+    """Return the threads that work beside the caller's thread.
 
-    The same ones every time, and new ones in a forked child, which has none.
+    They are the same every time, until more are needed. A forked child has no threads and gets new
+    ones.
     """
     global _threads
     with _growing:

@@ -1,4 +1,4 @@
-"""What a protocol really promises, by notion of neighbouring inputs and by what is observed."""
+"""The privacy losses of a mechanism, by neighbouring inputs and by observed reports."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -9,18 +9,40 @@ from . import exact
 
 @dataclass(frozen=True)
 class Privacy:
-    """Privacy losses as realised.
+    """Realised privacy losses.
 
-    The largest logarithm of a ratio of probabilities between two inputs.
+    A loss is the largest logarithm of a ratio of probabilities between two inputs. Names that end
+    in ``_attribute`` compare inputs that differ in one attribute only.
 
-    ``report``: any two inputs, one report alone, which is the definition of local differential
-    privacy. ``lifetime``: any two inputs, all reports ever made about unchanged values; infinite
-    for one-shot protocols, whose losses add up. The ``_attribute`` notions compare inputs that
-    differ in one attribute only. ``ratio`` and ``ratio_attribute`` are e^report and
-    e^report_attribute as exact fractions, where they are fractions; ``ratio_lifetime`` and
-    ``ratio_lifetime_attribute`` likewise. ``history``: any two histories of values, all reports;
-    infinite unless a mechanism protects the times of change too, with ``ratio_history`` beside it.
+    Parameters
+    ----------
+    report : float
+        Loss of one report alone, between any two inputs. This is the definition of local
+        differential privacy.
+    lifetime : float
+        Loss of all reports ever made about unchanged values, between any two inputs. It is infinite
+        for one-shot protocols, whose losses add up.
+    report_attribute : float
+        Loss of one report, between inputs that differ in one attribute.
+    lifetime_attribute : float
+        Loss of all reports ever made about unchanged values, between inputs that differ in one
+        attribute.
+    ratio : Fraction, optional
+        e^report as an exact fraction. None means that it is not a fraction.
+    ratio_attribute : Fraction, optional
+        e^report_attribute, likewise.
+    ratio_lifetime : Fraction, optional
+        e^lifetime, likewise. None also if the lifetime is infinite.
+    ratio_lifetime_attribute : Fraction, optional
+        e^lifetime_attribute, likewise.
+    history : float
+        Loss of all reports, between any two histories of values. It is infinite unless the
+        mechanism also protects the times of changes.
+    ratio_history : Fraction, optional
+        e^history, likewise.
 
+    Examples
+    --------
     >>> Privacy.of(Fraction(3)).report == exact.log(Fraction(3))
     True
     """
@@ -43,12 +65,24 @@ class Privacy:
         attribute: Fraction | float | None = None,
         permanent: "Privacy | None" = None,
     ) -> "Privacy":
-        """Return what is promised, from the exact ratio of one report or, where that is not
-        rational, its loss.
+        """Return the privacy losses, given the ratio or the loss of one report.
 
-        ``attribute`` is the same between inputs that differ in one attribute; by default there is
-        only one. ``permanent`` is the privacy of a report that holds all that is ever told; without
-        it losses add up.
+        Parameters
+        ----------
+        loss : Fraction or float
+            The exact ratio of one report as a Fraction. If the ratio is not rational, its logarithm
+            as a float.
+        attribute : Fraction or float, optional
+            The same between inputs that differ in one attribute. None, the default, means that
+            there is only one attribute.
+        permanent : Privacy, optional
+            Privacy of a report that holds everything that is ever told about an unchanged value.
+            None, the default, means that losses add up.
+
+        Returns
+        -------
+        Privacy
+            The losses, with their exact ratios where these are rational.
         """
         attribute = loss if attribute is None else attribute
         ratio, ratio_attribute = (x if isinstance(x, Fraction) else None for x in (loss, attribute))

@@ -1,6 +1,6 @@
-"""Where randomness comes from.
+"""The source of all randomness: one ChaCha20 key stream.
 
-One ChaCha20 key stream, keyed by the operating system or by the caller's ``rng``.
+Its key comes from the operating system or from the caller's ``rng``.
 """
 
 import os
@@ -20,7 +20,7 @@ KEY_BYTES = 32
 LAST_ADDRESS = 2**63
 CONSECUTIVE: NDArray[np.uint64] = np.empty(0, np.uint64)
 
-_forks = 0  # how many forks lie between this process and the one that imported the package
+_forks = 0  # number of forks between this process and the one that imported the package
 _renewing = threading.Lock()
 
 
@@ -35,20 +35,39 @@ if hasattr(os, "register_at_fork"):
 
 
 class Stream:
-    """A ChaCha20 key and a position.
+    """A source of randomness: a ChaCha20 key and a position.
 
-    Users are numbered along the stream, and each owns the randomness at its number.
-
-    ``Stream()`` is keyed by the operating system, ``Stream(seed)`` by an integer, a
-    ``SeedSequence``, a NumPy ``Generator`` or 32 bytes, which makes it reproducible. Passed as
-    ``rng``, it hands out the next users, so any split of a vector into batches gives the same
+    Users are numbered along the stream. Each user owns the randomness at its number. Passed as
+    ``rng``, a stream hands out the next users. So any split of a vector into batches gives the same
     reports to the bit, and no two calls share noise. Threads may share a stream.
 
-    Noise must not be used twice. After a fork, and in a copy or pickle, a stream keyed by the
-    operating system has a new key. A seeded one refuses to go on after a fork, and cannot be
+    Noise must not be used twice. A stream keyed by the operating system gets a new key after a
+    fork, in a copy and in a pickle. A seeded stream raises an error after a fork, and it cannot be
     pickled: two processes would hand out the same noise. ``Stream(seed).spawn(n)[i].key`` is the
-    key of a stream for worker i, and ``copy`` repeats the noise for those who mean it.
+    key of a stream for worker i. ``copy`` repeats the noise of a seeded stream, for callers who
+    intend this.
 
+    Parameters
+    ----------
+    seed : None, int, bytes, SeedSequence or Generator
+        Origin of the key. None, the default, is the operating system: use it to collect. The other
+        types make the stream reproducible, for simulations. Bytes are the key itself, 32 of them. A
+        Generator gives its next 32 bytes.
+    position : int
+        Number of the next user.
+    spawned : int
+        Number of streams that this one has already spawned.
+
+    Raises
+    ------
+    TypeError
+        If ``seed`` has another type, or if ``position`` or ``spawned`` is not an integer.
+    ValueError
+        If ``seed`` is negative, or bytes of another length than 32, or if ``position`` or
+        ``spawned`` is negative or above 2⁶².
+
+    Examples
+    --------
     >>> stream = Stream(7)
     >>> stream.position, stream.take(10), stream.position
     (0, 0, 10)
@@ -73,7 +92,25 @@ class Stream:
         return self._key
 
     def take(self, n: int) -> int:
-        """Hand out the next n users: return the number of the first and move on."""
+        """Hand out the next n users.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+
+        Returns
+        -------
+        int
+            The number of the first of these users. The position moves on by n.
+
+        Raises
+        ------
+        ValueError
+            If n is negative, or if the position would exceed 2⁶².
+        RuntimeError
+            If the stream is seeded and was made before a fork.
+        """
         self._renew()
         with self._lock:
             first = self.position
@@ -81,7 +118,28 @@ class Stream:
         return first
 
     def spawn(self, n: int) -> list["Stream"]:
-        """Return n new independent streams: for processes, experiments or repetitions."""
+        """Return n new independent streams, for processes, experiments or repetitions.
+
+        Parameters
+        ----------
+        n : int
+            Number of streams, from 0 to 2³².
+
+        Returns
+        -------
+        list of Stream
+            If this stream is seeded, so are they: the same calls give the same streams. Otherwise
+            each is keyed by the operating system.
+
+        Raises
+        ------
+        TypeError
+            If n is not an integer.
+        ValueError
+            If n is outside [0, 2³²].
+        RuntimeError
+            If this stream is seeded and was made before a fork.
+        """
         self._renew()
         count = validate.Integer(0, 2**32)("n", n)
         with self._lock:
@@ -92,13 +150,30 @@ class Stream:
         return [Stream(subkey(self._key, b"spawn %d" % i)) for i in range(first, first + count)]
 
     def part(self, name: bytes) -> "Stream":
-        """Return an independent stream for a purpose: where this one is seeded, always the same."""
+        """Return an independent stream for one purpose.
+
+        Parameters
+        ----------
+        name : bytes
+            The purpose.
+
+        Returns
+        -------
+        Stream
+            If this stream is seeded, the same name always gives the same stream. Otherwise the
+            operating system keys a new one.
+
+        Raises
+        ------
+        RuntimeError
+            If this stream is seeded and was made before a fork.
+        """
         return Stream(subkey(self.key, b"part " + name)) if self._seeded else Stream()
 
     def _renew(self) -> None:
-        """After a fork: take a new key, or refuse.
+        """Take a new key after a fork, or raise an error if the stream is seeded.
 
-        The old lock may be held by a thread that no longer exists.
+        The lock is replaced too, because a thread that is missing in the child may have held it.
         """
         if self._forks == _forks:
             return
@@ -117,18 +192,18 @@ class Stream:
                 )
 
     def copy(self) -> "Stream":
-        """Return a stream that goes on as this one does.
+        """Return a stream that continues from the position of this one.
 
         Returns
         -------
         Stream
-            Where this one is seeded, both hand out the same noise from here on: never use both for
+            If this stream is seeded, both hand out the same noise from now on: never use both for
             answers of real users. Otherwise the copy has a new key.
 
         Raises
         ------
         RuntimeError
-            If this one is seeded and was made before a fork.
+            If this stream is seeded and was made before a fork.
         """
         return Stream(self.key, self.position, self._spawned) if self._seeded else Stream()
 
@@ -147,22 +222,60 @@ class Stream:
 
 Seed: TypeAlias = Union[int, "np.integer[Any]", bytes, "SeedSequence", "Generator", None]
 Rng: TypeAlias = Union[Seed, Stream]  # noqa: UP007
-"""What ``rng`` may be. The same int or SeedSequence gives the same noise at every call.
+"""The types that ``rng`` may have.
 
-Use a ``Stream`` for several batches.
+The same int or SeedSequence gives the same noise at every call. Use a ``Stream`` for several
+batches.
 """
 
 
 def as_stream(rng: Rng) -> Stream:
-    """Return ``rng`` itself if it is a Stream, else a new one keyed by it.
+    """Return ``rng`` itself if it is a Stream, otherwise a new stream keyed by it.
 
-    ``None`` means the operating system.
+    Parameters
+    ----------
+    rng : None, int, SeedSequence, Generator or Stream
+        Source of randomness. None is the operating system: use it to collect. Seeds are for
+        simulations. A key of 32 bytes is accepted too.
+
+    Returns
+    -------
+    Stream
+        The stream.
+
+    Raises
+    ------
+    TypeError
+        If ``rng`` has another type.
+    ValueError
+        If ``rng`` is a negative integer, or bytes of another length than 32.
     """
     return rng if isinstance(rng, Stream) else Stream(rng)
 
 
 def as_generator(rng: Rng) -> "Generator":
-    """Return a NumPy Generator for simulations, which make no report; a Stream moves on by one."""
+    """Return a NumPy Generator for simulations that make no reports.
+
+    Parameters
+    ----------
+    rng : None, int, SeedSequence, Generator or Stream
+        Source of randomness. None is the operating system: use it to collect. Seeds are for
+        simulations. A Stream moves on by one user.
+
+    Returns
+    -------
+    Generator
+        ``rng`` itself if it is a Generator, otherwise a new one.
+
+    Raises
+    ------
+    TypeError
+        If ``rng`` has another type.
+    ValueError
+        If ``rng`` is a negative integer, or bytes of another length than 32.
+    RuntimeError
+        If ``rng`` is a seeded Stream that was made before a fork.
+    """
     if isinstance(rng, np.random.Generator):
         return rng
     stream = as_stream(rng)
@@ -174,7 +287,20 @@ def as_generator(rng: Rng) -> "Generator":
 
 
 def subkey(key: bytes, label: bytes) -> bytes:
-    """Return an independent key for a purpose (keyed BLAKE2b, a pseudo-random function)."""
+    """Return an independent key for one purpose, by keyed BLAKE2b (a pseudo-random function).
+
+    Parameters
+    ----------
+    key : bytes
+        A key of at most 64 bytes.
+    label : bytes
+        The purpose.
+
+    Returns
+    -------
+    bytes
+        A key of 32 bytes.
+    """
     from hashlib import blake2b
 
     return blake2b(label, key=key, digest_size=KEY_BYTES).digest()
@@ -204,9 +330,16 @@ def _key_of(seed: Seed) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The randomness of users for one purpose: what ``_randomize`` draws from.
+    """The randomness of users for one purpose, from which ``_randomize`` draws.
 
-    Users are numbered ``first``, ``first`` + 1 and so on, or as ``numbers`` says.
+    Parameters
+    ----------
+    key : array of uint32
+        Key of the purpose, as 8 words.
+    first : int
+        Number of the first user.
+    numbers : array of uint64, optional
+        Numbers of the users. None means consecutive numbers: ``first``, ``first`` + 1 and so on.
     """
 
     key: NDArray[np.uint32] = field(repr=False)
@@ -215,7 +348,29 @@ class Source:
 
     @classmethod
     def of(cls, stream: Stream, label: bytes, n: int) -> "Source":
-        """Take n users from the stream, for the purpose named by ``label``."""
+        """Take n users from a stream for one purpose.
+
+        Parameters
+        ----------
+        stream : Stream
+            The stream, which moves on by n users.
+        label : bytes
+            The purpose.
+        n : int
+            Number of users.
+
+        Returns
+        -------
+        Source
+            The source of these users.
+
+        Raises
+        ------
+        ValueError
+            If n is negative, or if the position would exceed 2⁶².
+        RuntimeError
+            If the stream is seeded and was made before a fork.
+        """
         first = stream.take(n)  # before the key, which a fork renews
         return cls.keyed(subkey(stream.key, label), first)
 
@@ -225,7 +380,19 @@ class Source:
     ) -> "Source":
         """Return the source of users under a key of 32 bytes.
 
-        The array cannot be written, so that kernels see one type.
+        Parameters
+        ----------
+        key : bytes
+            Key of the purpose.
+        first : int
+            Number of the first user.
+        numbers : array of uint64, optional
+            Numbers of the users. None means consecutive numbers from ``first`` on.
+
+        Returns
+        -------
+        Source
+            The source. Its key is a read-only array, so that kernels see one type.
         """
         return cls(np.frombuffer(key, "<u4"), first, numbers)
 
@@ -233,27 +400,83 @@ class Source:
         return Source.keyed, (self.key.tobytes(), self.first, self.numbers)
 
     def skip(self, n: int) -> "Source":
-        """Return the source of the users after the first n."""
+        """Return the source of the users after the first n.
+
+        Parameters
+        ----------
+        n : int
+            Number of users to leave out.
+
+        Returns
+        -------
+        Source
+            The source of the others.
+        """
         numbers = None if self.numbers is None else self.numbers[n:]
         return self._like(self.key, self.first + n, numbers)
 
     def starting(self, first: int) -> "Source":
-        """Return the source of consecutive users from another number on."""
+        """Return the source of consecutive users from another number on.
+
+        Parameters
+        ----------
+        first : int
+            Number of the first user.
+
+        Returns
+        -------
+        Source
+            The source, with the same key.
+        """
         return self._like(self.key, first, None)
 
     def _like(
         self, key: NDArray[np.uint32], first: int, numbers: NDArray[np.uint64] | None
     ) -> "Source":
-        """Return a source that is watched where this one is."""
+        """Return a source of the same class, so that a watched source stays watched."""
         return Source(key, first, numbers)
 
     def at(self, users: NDArray[np.int64]) -> "Source":
-        """Return the source of the given users, counted from the first."""
+        """Return the source of some users.
+
+        Parameters
+        ----------
+        users : array of int64
+            The users, counted from ``first``.
+
+        Returns
+        -------
+        Source
+            The source, with a number for each of these users.
+
+        Raises
+        ------
+        ValueError
+            If these users would own a number of 2⁶³ or more.
+        """
         return self.classes(users, 1, np.zeros(len(users), np.int64))
 
     def classes(self, users: NDArray[np.int64], count: int, chosen: NDArray[np.int64]) -> "Source":
-        """Return the source in which each of the given users, counted from the first, owns
-        ``count`` numbers, at the chosen of them.
+        """Return the source in which each user owns several numbers, at one chosen number per user.
+
+        Parameters
+        ----------
+        users : array of int64
+            The users, counted from ``first``.
+        count : int
+            How many numbers each user owns.
+        chosen : array of int64
+            For each user, which of its numbers is used: 0, …, count − 1.
+
+        Returns
+        -------
+        Source
+            The source, with the chosen number of each of these users.
+
+        Raises
+        ------
+        ValueError
+            If these users would own a number of 2⁶³ or more.
         """
         if len(users) and (self.first + int(users.max()) + 1) * count > LAST_ADDRESS:
             raise ValueError(
@@ -265,8 +488,29 @@ class Source:
         return self._like(self.key, 0, numbers)
 
     def users(self, n: int, stride: int) -> tuple[int, NDArray[np.uint64]]:
-        """Return the users' numbers as kernels take them, if users of ``stride`` bytes have
-        addresses: past the last they would repeat.
+        """Return the users' numbers in the form that kernels take.
+
+        Every user owns ``stride`` bytes of the key stream. Beyond the last address, bytes would
+        repeat.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        stride : int
+            Number of bytes that each user owns.
+
+        Returns
+        -------
+        first : int
+            Number of the first user.
+        numbers : array of uint64
+            Numbers of the users. It is empty if they are consecutive.
+
+        Raises
+        ------
+        ValueError
+            If a user has no address.
         """
         last = self.first + n if self.numbers is None else int(self.numbers.max(initial=0)) + 1
         if last * stride > LAST_ADDRESS:
@@ -277,30 +521,104 @@ class Source:
         return self.first, CONSECUTIVE if self.numbers is None else self.numbers
 
     def start(self, n: int, stride: int) -> int:
-        """Return the first of consecutive users, likewise."""
+        """Return the number of the first of n consecutive users.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        stride : int
+            Number of bytes that each user owns.
+
+        Returns
+        -------
+        int
+            The number of the first user.
+
+        Raises
+        ------
+        TypeError
+            If the users are not consecutive.
+        ValueError
+            If a user has no address.
+        """
         self.require_consecutive()
         return self.users(n, stride)[0]
 
     def require_consecutive(self) -> None:
-        """Refuse users with numbers of their own, for draws that know consecutive ones only."""
+        """Raise an error unless users are consecutive, for draws that support no others.
+
+        Raises
+        ------
+        TypeError
+            If the users have numbers of their own.
+        """
         if self.numbers is not None:
             raise TypeError("source must be of consecutive users here, not of listed ones")
 
     def part(self, name: bytes) -> "Source":
-        """Return the randomness of the same users for a purpose within this one."""
+        """Return the randomness of the same users for a purpose within this one.
+
+        Parameters
+        ----------
+        name : bytes
+            The purpose.
+
+        Returns
+        -------
+        Source
+            The source, with a key of its own.
+        """
         key = np.frombuffer(subkey(self.key.tobytes(), name), "<u4")
         return self._like(key, self.first, self.numbers)
 
     def below(self, n: int, m: int) -> NDArray[np.int64]:
-        """Return a number for each of n users, exactly uniform in [0, m), m < 2³²."""
+        """Return one number for each of n users, exactly uniform in [0, m).
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        m : int
+            The number of outcomes, less than 2³².
+
+        Returns
+        -------
+        array of int64
+            One number per user.
+
+        Raises
+        ------
+        ValueError
+            If a user has no address.
+        """
         numbers = np.empty(n, np.int64)
         draws.choose("symbols", n).uniform(self.key, *self.users(n, 4), m, numbers)
         return numbers
 
     def words(self, n: int, each: int) -> NDArray[np.uint64]:
-        """Return ``each`` uniform 64-bit words for n users, shape (n, each).
+        """Return ``each`` uniform 64-bit words for each of n users.
 
-        All that a protocol without a kernel needs.
+        A protocol without a kernel needs no other draw.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        each : int
+            Number of words per user.
+
+        Returns
+        -------
+        array of uint64, shape (n, each)
+            The words.
+
+        Raises
+        ------
+        TypeError
+            If the users are not consecutive.
+        ValueError
+            If a user has no address.
         """
         size = 8 * n * each
         chacha = draws.choose("chacha", size)

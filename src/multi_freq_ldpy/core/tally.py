@@ -1,4 +1,4 @@
-"""What was counted, by whom it was counted, and nothing else.
+"""Tallies: the counts of reports, and the mechanism that made these reports.
 
 Tallies of disjoint users add exactly.
 """
@@ -27,21 +27,24 @@ _HEADER = struct.Struct("<4sBIQQ")  # magic, version, length of the spec, users,
 
 
 def digest_of(data: bytes) -> bytes:
-    """Return what tells damaged data from whole (not who wrote it)."""
+    """Return the digest by which damaged data is detected.
+
+    It does not show who wrote the data.
+    """
     import hashlib
 
     return hashlib.blake2b(data, digest_size=DIGEST).digest()
 
 
 class Part(NamedTuple):
-    """An attribute as the aggregator sees it, and where its counts are in a tally."""
+    """An attribute as the aggregator sees it, and the place of its counts in a tally."""
 
     seen: "Protocol | Attribute"
     entries: slice
 
 
 class Specs(NamedTuple):
-    """How mechanisms become specs, and specs become mechanisms."""
+    """The functions that turn mechanisms into specs, and specs into mechanisms."""
 
     write: Callable[[Any], dict[str, Any]]
     read: Callable[[dict[str, Any]], "Mechanism"]
@@ -51,14 +54,35 @@ class Specs(NamedTuple):
 class Tally:
     """Counts of reports made by one protocol, or by one solution over several attributes.
 
-    ``counts`` has one entry per value, attributes one after the other. ``n`` has as many entries:
-    how many reports speak of each value. ``users`` is how many users made them. ``a + b`` is the
-    tally of both, for *disjoint* users; ``tally[j]`` is that of attribute j alone.
+    ``a + b`` is the tally of both, for *disjoint* users. ``tally[j]`` is the tally of attribute j
+    alone. Bytes hold neither ``invalid`` nor ``survey``. ``Survey.pack`` writes the survey.
 
-    ``invalid`` is how many messages were left out because they are no reports (see ``tally``).
-    ``survey`` is the digest of the survey that counted, if one did: tallies of different surveys do
-    not add. Bytes hold neither; ``Survey.pack`` writes the survey.
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism that made the reports.
+    counts : array of int64
+        One count per value, attributes one after the other.
+    n : int or array of int64
+        How many reports speak of each value: one number for all values, or one entry per value. The
+        attribute ``n`` always has one entry per value.
+    users : int
+        Number of users who made the reports. The default, −1, means n, if that is one number.
+    invalid : int
+        Number of messages that were left out because they are invalid reports (see ``tally``).
+    survey : str, optional
+        Digest of the survey that counted. None means that no survey is known. Tallies of different
+        surveys do not add.
 
+    Raises
+    ------
+    TypeError
+        If a field has the wrong type.
+    ValueError
+        If no reports can have these counts, or if ``users`` is missing although n is an array.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR
     >>> protocol = GRR(3, epsilon=1.0)
     >>> tally = protocol.tally([0, 2, 2]) + protocol.tally([1])
@@ -68,7 +92,7 @@ class Tally:
     True
     """
 
-    # Set by the package, whose registry knows the classes and stands above this file
+    # Set by the package. Its registry knows the classes, and this module may not import it
     _specs: ClassVar[Specs]
 
     mechanism: "Mechanism"
@@ -113,7 +137,7 @@ class Tally:
         invalid: int = 0,
         survey: str | None = None,
     ) -> "Tally":
-        """Return a tally of what this package has counted itself, without checking it again."""
+        """Return a tally of counts made by this package, without checking them again."""
         n = np.broadcast_to(n, counts.shape)
         tally = object.__new__(cls)
         values = (mechanism, counts, n, users, invalid, survey)
@@ -154,15 +178,36 @@ class Tally:
         )
 
     def _may_share_survey(self, other: "Tally") -> bool:
-        """Tell whether two tallies may be of one survey: where one does not know, they may."""
+        """Tell whether two tallies may come from one survey.
+
+        They may if one of the surveys is unknown.
+        """
         return None in (self.survey, other.survey) or self.survey == other.survey
 
     def __radd__(self, other: object) -> "Tally":
-        """Let ``sum(tallies)`` work."""
+        """Return this tally if ``other`` is 0, so that ``sum(tallies)`` works."""
         return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __getitem__(self, attribute: int) -> "Tally":
-        """Return the tally of one attribute."""
+        """Return the tally of one attribute.
+
+        Parameters
+        ----------
+        attribute : int
+            Index of the attribute. Negative indices count from the last one.
+
+        Returns
+        -------
+        Tally
+            The counts of this attribute. ``users``, ``invalid`` and ``survey`` stay the same.
+
+        Raises
+        ------
+        IndexError
+            If there is no such attribute.
+        TypeError
+            If ``attribute`` is not an integer.
+        """
         parts = self.mechanism.parts
         if (
             not -len(parts)
@@ -177,7 +222,7 @@ class Tally:
 
     @property
     def channel(self) -> Affine:
-        """The channel of the one attribute; ``tally[j].channel`` of several."""
+        """The channel of the only attribute. For several attributes use ``tally[j].channel``."""
         if len(self.mechanism.parts) > 1:
             raise ValueError(
                 f"channel is that of one attribute: ask tally[j], j from 0 to"
@@ -186,7 +231,7 @@ class Tally:
         return self.mechanism.parts[0].seen.channel
 
     def __iter__(self) -> Iterator["Tally"]:
-        """Go through the attributes."""
+        """Iterate over the attributes."""
         return (self[j] for j in range(len(self.mechanism.parts)))
 
     def __eq__(self, other: object) -> bool:
@@ -203,7 +248,18 @@ class Tally:
     __hash__ = None  # type: ignore[assignment]
 
     def to_bytes(self) -> bytes:
-        """Return the tally with its protocol's spec, little endian, versioned."""
+        """Return the tally as bytes, together with the spec of its mechanism.
+
+        Returns
+        -------
+        bytes
+            A format with a version and a digest. Numbers are little endian.
+
+        Raises
+        ------
+        ValueError
+            If the mechanism is not in the registry.
+        """
         import json
 
         spec = json.dumps(self._specs.write(self.mechanism), sort_keys=True).encode()
@@ -215,7 +271,25 @@ class Tally:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "Tally":
-        """Return the tally that ``to_bytes`` wrote; anything else is a ValueError."""
+        """Return the tally that ``to_bytes`` wrote.
+
+        Parameters
+        ----------
+        data : bytes
+            The bytes of one tally.
+
+        Returns
+        -------
+        Tally
+            The tally. ``invalid`` is 0 and ``survey`` is None.
+
+        Raises
+        ------
+        TypeError
+            If ``data`` is not bytes.
+        ValueError
+            If ``data`` is damaged, is of another version, or is not a tally.
+        """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"data must be bytes, not {validate.quote(data)}")
         data = bytes(data)

@@ -1,5 +1,7 @@
-"""Validators: each takes the parameter's name and its value, and returns the value in canonical
-type or raises one sentence.
+"""Validators of parameters.
+
+Each takes the name and the value of a parameter. It returns the value in canonical type, or raises
+an error of one sentence.
 """
 
 import math
@@ -16,34 +18,34 @@ LARGEST_DOMAIN = 2**32 - 5
 """The largest prime below 2³²: local hashing works modulo a prime, in 64-bit arithmetic."""
 
 LARGEST_RECORD = 2**10
-"""The most attributes of a record.
+"""Largest number of attributes of a record.
 
-Each takes milliseconds to derive, so a longer spec would keep its reader busy for minutes.
+To derive one takes milliseconds, so a longer spec would occupy its reader for minutes.
 """
 
 
 def quote(value: object) -> str:
-    """Return a value for an error message: on one line, and cut where it is long."""
+    """Return a value for an error message, on one line and shortened if it is long."""
     if type(value) in (list, tuple) and len(value) > 200:  # type: ignore[arg-type]
         first = quote(value[:200])  # type: ignore[index]
         return f"{first.partition('…')[0]}… ({len(value)} entries)"  # type: ignore[arg-type]
     try:
         return cut(repr(value))
-    except (ValueError, RecursionError):  # a number of thousands of digits, or lists within lists
+    except (ValueError, RecursionError):  # a number of thousands of digits, or deeply nested lists
         return f"what is too long or too deep to show, of type {type(value).__name__}"
 
 
 def cut(text: str) -> str:
-    """Return text on one line, cut where it is long."""
+    """Return text on one line, shortened if it is long."""
     line = " ".join(text.split())
     return line if len(line) <= 200 else f"{line[:200]}… ({len(line)} characters)"
 
 
 def parse_json(name: str, data: bytes) -> Any:
-    """Return what JSON in UTF-8 says.
+    """Return the content of JSON in UTF-8.
 
-    A key that occurs twice, of which readers would take either, is refused with all that is not
-    JSON.
+    Data that is not JSON raises an error. So does a key that occurs twice, because readers would
+    disagree on its value.
     """
     from json import loads
 
@@ -63,7 +65,7 @@ def parse_json(name: str, data: bytes) -> Any:
 
 
 class Integer:
-    """An integer in [low, high]; NumPy integers are welcome, booleans and floats are not."""
+    """An integer in [low, high]. NumPy integers are accepted, but not booleans or floats."""
 
     def __init__(self, low: int, high: int) -> None:
         self.low, self.high = low, high
@@ -167,8 +169,9 @@ def numbers(name: str, value: object, low: float, high: float = math.inf) -> NDA
 def integers(
     name: str, values: object, low: int, high: int, *, what: str = "values"
 ) -> NDArray[np.int64]:
-    """Return ``values`` (a number or an array) as an int64 array of the same shape with entries in
-    [low, high].
+    """Return a number or an array as an int64 array of the same shape.
+
+    All entries are in [low, high].
     """
     array = as_array(name, values)
     if array.size == 0 and array.dtype.kind in "iuf":
@@ -184,9 +187,9 @@ def integers(
 
 
 def as_array(name: str, values: object) -> NDArray[Any]:
-    """Return ``values`` as an array; ragged lists and missing (masked) entries are refused."""
+    """Return ``values`` as an array; ragged lists and missing (masked) entries raise an error."""
     if is_masked_array(values) and values.size:
-        # By entry, of records too
+        # One truth value per entry, also for entries that are records
         masked = np.ma.getmaskarray(values).reshape(values.size, -1).view(np.bool_).any(axis=1)
         if masked.any():
             where = [int(i) for i in np.unravel_index(int(masked.argmax()), values.shape)]
@@ -198,8 +201,9 @@ def as_array(name: str, values: object) -> NDArray[Any]:
 
 
 def _as_integers(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array of objects that are all integers of 64 bits as such, and any other as it
-    is.
+    """Return an array as int64, if its entries are objects that are all integers of 64 bits.
+
+    Any other array is returned unchanged.
     """
     if array.dtype.kind == "O" and array.size and find_non_integer(array) is None:
         return array.astype(np.int64)
@@ -207,9 +211,9 @@ def _as_integers(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def find_non_integer(array: NDArray[Any]) -> tuple[tuple[int, ...], Any] | None:
-    """Return where the first entry that is no integer of 64 bits is, and which.
+    """Return the position and the value of the first entry that is not an integer of 64 bits.
 
-    Whole floats only where there is no other.
+    Floats with integer values are returned only if there is no other such entry.
     """
     floats = None
     for where, entry in np.ndenumerate(array):
@@ -225,7 +229,7 @@ def find_non_integer(array: NDArray[Any]) -> tuple[tuple[int, ...], Any] | None:
 
 
 def flag(name: str, value: object) -> bool:
-    """Return a truth value: True, False, or the numbers 1 and 0."""
+    """Return a truth value given as True, False, 1 or 0."""
     if value is True or value is False:
         return value
     if not isinstance(value, bool | int | np.bool_ | np.integer) or value not in (0, 1):
@@ -234,15 +238,15 @@ def flag(name: str, value: object) -> bool:
 
 
 def is_masked_array(given: object) -> TypeGuard["np.ma.MaskedArray[Any, Any]"]:
-    """Tell whether something is a masked array.
+    """Tell whether an object is a masked array.
 
-    Whoever has one has imported ``numpy.ma``, which takes long to import.
+    ``numpy.ma`` takes long to import. If it is not imported, there is no masked array.
     """
     return "numpy.ma" in sys.modules and isinstance(given, np.ma.MaskedArray)
 
 
 def within(name: str, array: NDArray[Any], low: int, high: int, what: str) -> None:
-    """Refuse an array of integers with an entry outside [low, high]."""
+    """Raise an error if an array of integers has an entry outside [low, high]."""
     if array.size and not (low <= int(array.min()) and int(array.max()) <= high):
         outside = np.argwhere((array < low) | (array > high))[0]
         where = f"[{', '.join(map(str, outside))}]" if array.ndim else ""
@@ -252,15 +256,16 @@ def within(name: str, array: NDArray[Any], low: int, high: int, what: str) -> No
 
 
 def sum_exactly(counts: NDArray[np.int64]) -> int:
-    """Return the sum exactly, also where it exceeds 64 bits."""
+    """Return the exact sum, even if it exceeds 64 bits."""
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
 
 
 def values(name: str, given: object, k: int) -> tuple[NDArray[np.int64], bool]:
-    """Return users' values as a contiguous vector with entries in [0, k), and whether a single
-    number was given.
+    """Return users' values as a contiguous vector, and whether a single number was given.
+
+    All entries are in [0, k).
     """
-    # Checked below: nobody can change it while it is randomized without the GIL
+    # A copy, so that no thread can change it after the check, while the GIL is released
     copy = np.array(as_array(name, given))
     array = integers(name, copy, 0, k - 1, what=f"a value is one of 0, …, k − 1 with k={k}")
     if array.ndim > 1:
@@ -285,14 +290,14 @@ def users_and_share(n: object, f: object) -> tuple[NDArray[np.int64], NDArray[An
 
 
 def record_size(name: str, d: int) -> None:
-    """Refuse records of more attributes than there can be, before anything is derived for each."""
+    """Raise an error if a record has too many attributes, before anything is derived for each."""
     if d > LARGEST_RECORD:
         raise ValueError(f"{name} must be at most {LARGEST_RECORD}, one an attribute, not {d}")
 
 
 def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
     """Return the domain sizes of several attributes."""
-    if hasattr(ks, "__array__"):  # a Series, say
+    if hasattr(ks, "__array__"):  # for example a Series
         ks = np.asarray(ks)
     if (
         not isinstance(ks, Sequence | np.ndarray)
@@ -307,10 +312,9 @@ def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
 
 
 def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int64], bool]:
-    """Return users' records as an array of shape (n, d), attribute j in [0, ks[j]), and whether a
-    single record was given.
+    """Return users' records as an array of shape (n, d), and whether a single record was given.
 
-    In memory an attribute's values are side by side.
+    Entries of attribute j are in [0, ks[j]). The values of one attribute are contiguous in memory.
     """
     d = len(ks)
     if is_masked_array(given):
@@ -335,7 +339,7 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
             f"{name}[{i}, {j}] = {quote(entry)}: attribute {j} of row {i} must be an integer from 0"
             f" to {ks[j] - 1}"
         )
-    # A copy: nobody can change it while it is randomized without the GIL
+    # A copy, so that no thread can change it after the check, while the GIL is released
     columns = np.array(rows.T, order="C")
     if any(column.min() < 0 or column.max() >= k for column, k in zip(columns, ks, strict=True)):
         i, j = np.argwhere((rows < 0) | (rows >= np.array(ks)))[0].tolist()
@@ -347,7 +351,7 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:
-    """Return the shape of an array or of lists, or None where they are ragged."""
+    """Return the shape of an array or of nested lists, or None if these are ragged."""
     try:
         return tuple(np.shape(value))
     except (ValueError, TypeError):
@@ -355,7 +359,7 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def _describe_misfit(given: Any, array: NDArray[Any], d: int) -> str:
-    """Say what is wrong with the shape of a table."""
+    """Return a description of what is wrong with the shape of a table."""
     if array.ndim == 0 and isinstance(given, Sequence) and not isinstance(given, str):
         for i, row in enumerate(given):
             if isinstance(row, str) or shape_of(row) != (d,):
@@ -364,14 +368,14 @@ def _describe_misfit(given: Any, array: NDArray[Any], d: int) -> str:
 
 
 def _find_non_integer_entry(given: Any) -> tuple[tuple[int, int], Any]:
-    """Return row and column of the first entry that is no integer, and the entry."""
+    """Return the row and column of the first entry that is not an integer, and the entry."""
     rows = np.atleast_2d(np.array(given, object))
     (i, j), entry = find_non_integer(rows) or ((0, 0), rows[0, 0])
     return (i, j), entry
 
 
 def histogram(name: str, counts: object, k: int) -> NDArray[np.int64]:
-    """Return how many users hold each value, as a vector of length k."""
+    """Return the number of users who hold each value, as a vector of length k."""
     array = integers(name, counts, 0, 2**62, what="a number of users")
     if array.shape != (k,):
         raise ValueError(f"{name} must have shape ({k},), one entry a value, not {array.shape}")

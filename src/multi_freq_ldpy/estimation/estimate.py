@@ -70,7 +70,18 @@ class Estimate:
 
     @classmethod
     def of(cls, tally: Tally) -> "Estimate":
-        """Return the raw estimate of a tally."""
+        """Return the raw estimate of a tally.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts of one attribute.
+
+        Returns
+        -------
+        Estimate
+            Unbiased frequencies.
+        """
         frequencies = tally.channel.estimate(tally.counts, tally.n)
         return cls(frequencies, tally.n, tally.channel, tally.counts, tally.users)
 
@@ -106,13 +117,32 @@ class Estimate:
     def interval(
         self, level: float = 0.95, of: str = "sample", simultaneous: bool = False
     ) -> NDArray[np.float64]:
-        """Return lower and upper limits in [0, 1] for each frequency, shape (k, 2).
+        """Return lower and upper limits in [0, 1] for each frequency.
 
-        ``of="sample"`` is about the users who took part, ``of="population"`` about the population
-        they were drawn from. Each interval covers its frequency with probability ``level``; with
-        ``simultaneous`` all of them do together (Bonferroni). Limits invert the score test with the
-        likelihood-ratio ordering of Feldman and Cousins, and the exact law of a count where counts
-        are too small for that.
+        Limits invert the score test with the likelihood-ratio ordering of Feldman and Cousins. Up
+        to 200 reports, and counts of small variance, are held to the exact distribution of the
+        count; their intervals cover with probability ``level`` or more.
+
+        Parameters
+        ----------
+        level : float
+            Probability with which an interval covers the true value.
+        of : {"sample", "population"}
+            Whether the frequency is that of the users who took part, or that of the population they
+            were drawn from.
+        simultaneous : bool
+            Whether all intervals cover together with probability ``level`` (Bonferroni), or each of
+            them does.
+
+        Returns
+        -------
+        array of shape (k, 2)
+            The lower and the upper limit of each value.
+
+        Raises
+        ------
+        ValueError
+            If the estimate is post-processed, or a parameter is out of range.
         """
         self._require_raw("interval")
         validate.choice("of", of, ("sample", "population"))
@@ -126,9 +156,26 @@ class Estimate:
     def labelled(
         self, labels: Iterable[Hashable], name: str | None = None, kind: str | None = None
     ) -> "Estimate":
-        """Return the same with names for the values, and for the attribute.
+        """Return the same estimate with names for the values, and for the attribute.
 
-        ``kind`` is that of the tables made of it.
+        Parameters
+        ----------
+        labels : iterable
+            One label per value, all different.
+        name : str, optional
+            The name of the attribute. By default it stays as it was.
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of the tables that ``to_frame`` makes. By default it stays as it was.
+
+        Returns
+        -------
+        Estimate
+            The same frequencies and errors.
+
+        Raises
+        ------
+        ValueError
+            If there is not one different label per value.
         """
         return replace(
             self,
@@ -140,7 +187,21 @@ class Estimate:
     def postprocess(self, method: str) -> "Estimate":
         """Return the distribution that a post-processing makes of the frequencies.
 
-        ``method`` is one of ``estimation.postprocess.METHODS``; "raw" changes nothing.
+        Parameters
+        ----------
+        method : str
+            A name in ``estimation.postprocess.METHODS``. "raw" changes nothing.
+
+        Returns
+        -------
+        Estimate
+            A distribution, without standard errors.
+
+        Raises
+        ------
+        ValueError
+            If the method is unknown or does not suit the protocol, or if the estimate is
+            post-processed already.
         """
         if validate.choice("method", method, ("raw", *postprocess.METHODS)) == "raw":
             return self
@@ -175,15 +236,32 @@ class Estimate:
     def group(
         self, values: Sequence[Hashable] | NDArray[Any], label: Hashable = None
     ) -> "Estimate":
-        """Return the frequency of a group of values taken together, as an estimate of one entry
-        with its own error.
+        """Return the frequency of a group of values taken together, with its own error.
 
-        Values are numbers, or labels where there are labels; ``label`` is what the group is called.
+        For local hashing (BLH excepted) the error is right on average over groups. Neighbouring
+        values do not hash independently: where many users hold one value, the standard error can be
+        up to a fifth off.
 
-        For local hashing (BLH excepted) the error is right on average over groups: values that
-        follow each other do not hash independently, and where many users hold one value the
-        standard error can be up to a fifth off.
+        Parameters
+        ----------
+        values : list
+            Different values: labels, or numbers where there are no labels.
+        label : str, optional
+            The name of the group. By default it is the list of its values.
 
+        Returns
+        -------
+        Estimate
+            An estimate with one entry.
+
+        Raises
+        ------
+        ValueError
+            If a value is unknown or occurs twice, if the estimate is post-processed, or if not
+            every report speaks of all these values.
+
+        Examples
+        --------
         >>> from multi_freq_ldpy import OUE
         >>> protocol = OUE(6, epsilon=2.0)
         >>> estimate = protocol.estimate(protocol.randomize([0, 1, 2, 3, 4, 5] * 500, rng=1))
@@ -355,13 +433,28 @@ class Estimate:
         return range(len(self)) if self.labels is None else self.labels
 
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
-        """Return a table with a row a value.
+        """Return a table with one row per value.
 
-        "pandas", "polars", "pyarrow" or "dict", by default of the kind the reports came in.
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of table. By default it is the kind that the reports came in.
+        level : float
+            Probability with which an interval covers the true value.
 
-        Columns are value, frequency and, unless post-processed, std, low and high, the limits of
-        the interval of this level. ``outside`` is true where the frequency lies outside its
-        interval: raw estimates are unbiased, and may lie below 0 or above 1.
+        Returns
+        -------
+        table
+            Columns are value, frequency and, unless post-processed, std, low, high and outside.
+            ``low`` and ``high`` are the limits of the interval. ``outside`` is true where the
+            frequency lies outside its interval: a raw estimate may lie below 0 or above 1.
+
+        Raises
+        ------
+        ValueError
+            If ``kind`` or ``level`` is out of range.
+        ImportError
+            If the library of this kind is not installed.
         """
         from ..tables import frames
 

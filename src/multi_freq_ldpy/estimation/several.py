@@ -21,10 +21,12 @@ Truth: TypeAlias = ArrayLike | Sequence[ArrayLike | None] | Mapping[str, ArrayLi
 
 
 class Estimates(tuple[Estimate, ...]):
-    """Estimates of several attributes, one ``Estimate`` each.
+    """Estimates of several attributes: a tuple with one ``Estimate`` per attribute.
 
-    A tuple, whose entries can also be asked for by name.
+    Entries can be asked for by number and by name.
 
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR, SMP
     >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
     >>> estimates = solution.estimate(solution.randomize([[1, 0], [1, 2]] * 5000, rng=1))
@@ -38,7 +40,18 @@ class Estimates(tuple[Estimate, ...]):
 
     @classmethod
     def of(cls, tally: Tally) -> "Estimates":
-        """Return the raw estimates of a solution's tally."""
+        """Return the raw estimates of a solution's tally.
+
+        Parameters
+        ----------
+        tally : Tally
+            The counts of all attributes.
+
+        Returns
+        -------
+        Estimates
+            Unbiased frequencies of each attribute.
+        """
         return cls(map(Estimate.of, tally))
 
     @property
@@ -69,7 +82,23 @@ class Estimates(tuple[Estimate, ...]):
         return super().__getitem__(self.names.index(attribute))
 
     def postprocess(self, method: str) -> "Estimates":
-        """Post-process each attribute: see ``Estimate.postprocess``."""
+        """Post-process each attribute: see ``Estimate.postprocess``.
+
+        Parameters
+        ----------
+        method : str
+            A name in ``estimation.postprocess.METHODS``. "raw" changes nothing.
+
+        Returns
+        -------
+        Estimates
+            One distribution per attribute, without standard errors.
+
+        Raises
+        ------
+        ValueError
+            If the method is unknown or does not suit an attribute's protocol.
+        """
         return Estimates(each.postprocess(method) for each in self)
 
     def norm_sub(self) -> "Estimates":
@@ -131,9 +160,26 @@ class Estimates(tuple[Estimate, ...]):
         names: Iterable[str | None],
         kind: str | None = None,
     ) -> "Estimates":
-        """Return the same with names for the values and for the attributes.
+        """Return the same estimates with names for the values and for the attributes.
 
-        ``kind`` is that of the tables made of them.
+        Parameters
+        ----------
+        labels : iterable of iterables
+            The labels of each attribute, one per value.
+        names : iterable of str
+            The name of each attribute.
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of the tables that ``to_frame`` makes. By default it stays as it was.
+
+        Returns
+        -------
+        Estimates
+            The same frequencies and errors.
+
+        Raises
+        ------
+        ValueError
+            If the numbers of labels or names do not match.
         """
         return Estimates(
             each.labelled(own, name, kind)
@@ -141,7 +187,20 @@ class Estimates(tuple[Estimate, ...]):
         )
 
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
-        """Return a table with a row a value of an attribute: see ``Estimate.to_frame``."""
+        """Return a table with one row per attribute and value: see ``Estimate.to_frame``.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of table. By default it is the kind that the reports came in.
+        level : float
+            Probability with which an interval covers the true value.
+
+        Returns
+        -------
+        table
+            The columns of ``Estimate.to_frame``, after the column attribute.
+        """
         return stack_tables(zip(self.names, self, strict=True), "attribute", kind, level)
 
     def plot(
@@ -183,7 +242,7 @@ class Estimates(tuple[Estimate, ...]):
 
 
 class Rounds(list[Estimate | Estimates]):
-    """Estimates of the same attribute, or attributes, round after round: a list."""
+    """Estimates of every round: a list with one ``Estimate``, or ``Estimates``, per round."""
 
     @overload
     def __getitem__(self, i: SupportsIndex) -> Estimate | Estimates: ...
@@ -203,7 +262,20 @@ class Rounds(list[Estimate | Estimates]):
         )
 
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
-        """Return a table with a row a value and round."""
+        """Return a table with one row per round and value: see ``Estimate.to_frame``.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of table. By default it is the kind that the reports came in.
+        level : float
+            Probability with which an interval covers the true value.
+
+        Returns
+        -------
+        table
+            The columns of ``Estimate.to_frame``, after the columns round and attribute.
+        """
         return stack_tables(enumerate(self), "round", kind, level)
 
     def plot(

@@ -1,6 +1,6 @@
-"""The estimators of the paper's package.
+"""The paper's estimators as functions.
 
-Matrix inversion for one round and for two, and the iterative Bayesian update.
+They are matrix inversion for one round and for two rounds, and the iterative Bayesian update.
 
 >>> MI([60, 25, 15], n=100, p=0.5, q=0.25).round(3)
 array([1., 0., 0.])
@@ -40,12 +40,74 @@ def _channel(p: float, q: float, names: tuple[str, str] = ("p", "q")) -> Affine:
 
 
 def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:
-    """Return the frequencies by matrix inversion, clipped at 0 and normalised."""
+    """Return the frequencies by matrix inversion, clipped at 0 and normalised.
+
+    The raw estimates are (count_report/n − q)/(p − q).
+
+    Parameters
+    ----------
+    count_report : array
+        Number of reports that support each value.
+    n : int
+        Number of users.
+    p : float
+        Probability that a report supports the user's own value.
+    q : float
+        Probability that a report supports another given value. It must be smaller than ``p``.
+
+    Returns
+    -------
+    array
+        Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every raw
+        estimate is 0 or less, they are all equal.
+
+    Raises
+    ------
+    TypeError
+        If ``n`` is no number.
+    ValueError
+        If ``count_report`` is no vector of finite numbers, if another parameter is out of range, or
+        if ``q`` is not smaller than ``p``.
+    """
     return norm(_channel(p, q).estimate(_counts(count_report, n), n))
 
 
 def MI_long(count_report: ArrayLike, n: int, p1: float, q1: float, p2: float, q2: float) -> Vector:
-    """Return the frequencies by matrix inversion after two rounds, clipped at 0 and normalised."""
+    """Return the frequencies by matrix inversion after two rounds, clipped at 0 and normalised.
+
+    The raw estimates are (count_report/n − q)/(p − q) with p = q2 + p1·(p2 − q2) and q = q2 +
+    q1·(p2 − q2).
+
+    Parameters
+    ----------
+    count_report : array
+        Number of reports that support each value.
+    n : int
+        Number of users.
+    p1 : float
+        Probability that the first round supports the user's own value.
+    q1 : float
+        Probability that the first round supports another given value. It must be smaller than
+        ``p1``.
+    p2 : float
+        Probability that the second round keeps a 1.
+    q2 : float
+        Probability that the second round turns a 0 into a 1. It must be smaller than ``p2``.
+
+    Returns
+    -------
+    array
+        Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every raw
+        estimate is 0 or less, they are all equal.
+
+    Raises
+    ------
+    TypeError
+        If ``n`` is no number.
+    ValueError
+        If ``count_report`` is no vector of finite numbers, or if another parameter is out of range.
+        Also if ``q1`` is not smaller than ``p1``, or ``q2`` not smaller than ``p2``.
+    """
     second = _channel(p2, q2, ("p2", "q2"))
     return norm(
         _channel(p1, q1, ("p1", "q1"))
@@ -59,7 +121,36 @@ def IBU(
 ) -> Vector:
     """Return the frequencies by iterative Bayesian update.
 
-    ``A[x, y]`` is the probability of output y given input x.
+    The update starts from the uniform distribution.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    A : array
+        Matrix with k rows. ``A[x, y]`` is the probability of output y given input x.
+    obs_freq : array
+        Observed frequency of each output, one entry per column of ``A``.
+    nb_iter : int
+        Largest number of iterations.
+    tol : float
+        Tolerance, greater than 0. The iteration stops when the change of the estimate is smaller.
+    err_func : {"max_abs", "mse", "mae", "max_squared"}
+        Measure of the change: the largest absolute change, the mean squared change, the mean
+        absolute change, or the largest squared change.
+
+    Returns
+    -------
+    array
+        Estimated frequency of each of the k values.
+
+    Raises
+    ------
+    TypeError
+        If ``A`` or ``obs_freq`` are no numbers, or if another parameter has a wrong type.
+    ValueError
+        If the shape of ``A`` or ``obs_freq`` is wrong, if an entry is negative, or if a parameter
+        is out of range.
     """
     size = validate.domain_size("k", k)
     matrix, observed = np.asarray(A), np.asarray(obs_freq)

@@ -1,1 +1,1 @@
-"""The estimators of the paper's function interface."""
+"""The paper's estimators as functions."""

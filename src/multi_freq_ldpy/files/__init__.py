@@ -1,1 +1,1 @@
-"""Files that appear completely or not at all, locks between processes, progress on a terminal."""
+"""Atomic writes of files, locks between processes, and progress on a terminal."""

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writes: a file appears completely or not at all."""
 
 import os
 import secrets
@@ -11,15 +11,15 @@ from typing import IO
 
 @contextmanager
 def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]]:
-    """Open a file to write that has its name only when it is whole.
+    """Open a file for an atomic write: it gets its name only when it is complete.
 
     Parameters
     ----------
     path : path
-        The name of the file.
+        Name of the file.
     force : bool
-        Whether it may replace a file of this name. Otherwise none is replaced, not even one that
-        appears while this one is written.
+        Whether to replace a file of this name. Otherwise no file is replaced, not even one that
+        appears during the write.
 
     Yields
     ------
@@ -29,7 +29,7 @@ def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]
     Raises
     ------
     FileExistsError
-        If there is a file of this name, before anything is written or after.
+        If there is a file of this name, before or after the write, and ``force`` is False.
     OSError
         If nothing can be written there.
     """
@@ -44,7 +44,7 @@ def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]
             if name is None and not force:
                 _link(f"/proc/self/fd/{file.fileno()}", target, file.fileno())
                 return
-            if name is None:  # the name of a part, which the next instruction makes the whole
+            if name is None:  # a temporary name, which os.replace below turns into the final one
                 name = str(target.with_name(f".{secrets.token_hex(8)}.part"))
                 os.link(f"/proc/self/fd/{file.fileno()}", name, src_dir_fd=file.fileno())
             else:
@@ -61,9 +61,9 @@ def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]
 
 
 def _give_name(name: str, target: Path) -> None:
-    """Give a whole file its own name, which no other file has.
+    """Give a complete file its final name, which no other file may have.
 
-    Where there are no hard links, the name is taken by an empty file first, which is replaced.
+    If there are no hard links, an empty file takes the name first and is then replaced.
     """
     try:
         _link(name, target)
@@ -85,7 +85,7 @@ def _give_name(name: str, target: Path) -> None:
 
 def _link(name: str, target: Path, directory: int | None = None) -> None:
     try:
-        # With a descriptor it follows the link that /proc has
+        # With src_dir_fd it follows the symbolic link in /proc
         os.link(name, target, src_dir_fd=directory)
     except FileExistsError:
         raise _exists(target) from None
@@ -96,8 +96,9 @@ def _exists(path: Path) -> FileExistsError:
 
 
 def require_writable(path: Path, force: bool) -> None:
-    """Refuse to write where nothing can be written, or where a file is, unless ``force`` says
-    otherwise.
+    """Raise an error if a file cannot be written.
+
+    An existing file raises one too, unless ``force`` is True.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory, not a file")
@@ -110,18 +111,18 @@ def require_writable(path: Path, force: bool) -> None:
 
 
 def _open_unnamed(path: Path) -> tuple[int, str | None]:
-    """Return a new file in the directory of another.
+    """Return a new file in the directory of ``path``.
 
-    Without a name where the system can do that, so that a killed run leaves nothing.
+    If the system supports it, the file has no name, so that a killed process leaves nothing behind.
     """
-    if os.path.isdir("/proc/self/fd"):  # which gives it a name at the end
+    if os.path.isdir("/proc/self/fd"):  # needed to give the file a name at the end
         with suppress(AttributeError, OSError):
             return os.open(path.parent, os.O_TMPFILE | os.O_WRONLY, 0o666), None
     return tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
 
 
 def _get_umask() -> int:
-    """Return the mask of permissions of new files, which can only be read by setting it."""
+    """Return the permission mask of new files, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -8,8 +8,9 @@ from typing import Any
 
 @contextmanager
 def hold_lock(descriptor: int) -> Iterator[None]:
-    """Hold the lock on an open file, and give it back also where a fork has copied the
-    descriptor.
+    """Hold the lock on an open file within the block.
+
+    The lock is released even if a fork has copied the descriptor.
     """
     locking: Any
     try:

@@ -1,4 +1,4 @@
-"""What takes long, and how far it is: a line on the terminal."""
+"""Progress of long tasks: a line on the terminal."""
 
 import logging
 import shutil
@@ -11,12 +11,15 @@ EVERY = 0.1
 
 
 def _is_watched() -> bool:
-    """Return whether a person is looking."""
+    """Return whether standard error is a terminal or a notebook."""
     return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
 
 
 def _line_width() -> int:
-    """Return how much fits on a line: more would begin a new one, to which there is no way back."""
+    """Return the number of characters that fit on a line.
+
+    A longer line would wrap, and could not be overwritten.
+    """
     return min(100, shutil.get_terminal_size().columns - 1)
 
 
@@ -24,9 +27,10 @@ _said: set[str] = set()
 
 
 def say(message: str) -> None:
-    """Say on standard error, once per process, what takes long.
+    """Print a message about a long task on standard error, once per process.
 
-    On a terminal or in a notebook; elsewhere to the logger ``multi_freq_ldpy``, level INFO.
+    It is printed on a terminal or in a notebook. Elsewhere it goes to the logger
+    ``multi_freq_ldpy`` at level INFO.
     """
     if message in _said:
         return
@@ -38,7 +42,7 @@ def say(message: str) -> None:
 
 
 class Progress:
-    """A bar on standard error, if that is a terminal or a notebook.
+    """A progress bar on standard error, if that is a terminal or a notebook.
 
     ``with Progress("compare", steps) as progress: progress.step()``.
     """
@@ -52,7 +56,7 @@ class Progress:
         return self
 
     def step(self, what: str = "", steps: int = 1) -> None:
-        """Say that so many steps are done."""
+        """Record that ``steps`` more steps are done, and update the bar."""
         self.done += steps
         now = time.monotonic()
         if _is_watched() and now - self._started > AFTER and now - self._last > EVERY:

@@ -1,7 +1,7 @@
-"""Packed rows of bits added up, column by column, or row by row.
+"""Packed rows of bits, added up by column or by row.
 
-Sixteen lines of whole words are added at a time as binary numbers, one in each of 64 places: three
-bits make two by five operations on words, so that a line costs little more than to read it.
+Sixteen lines of whole words are added at a time, as binary numbers in each of 64 places. Five
+operations on words turn three bits into two. A line costs little more than to read it.
 """
 
 import numpy as np
@@ -12,16 +12,16 @@ from .jit import jit, popcount
 
 @jit
 def carry(a, b, c):
-    """Add three bits in each of 64 places: return what is carried, and what is left."""
+    """Add three bits in each of 64 places: return the carry and the sum bit."""
     half = a ^ b
     return (a & b) | (half & c), half ^ c
 
 
 @jit
 def add_eight(words, start, line, ones, twos, fours):
-    """Add the words of eight lines to the digits given.
+    """Add the words of eight lines to the given digits.
 
-    Return what is carried into the eights, and the digits.
+    Return the carry into the eights, and the digits.
     """
     two, ones = carry(ones, words[start], words[start + line])
     more, ones = carry(ones, words[start + uint64(2) * line], words[start + uint64(3) * line])
@@ -37,8 +37,8 @@ def add_eight(words, start, line, ones, twos, fours):
 def add_lines(words, at, planes, counters):
     """Add up 16 lines of ``words``, from ``at`` on, place by place.
 
-    The sums are binary numbers: their digits 1, 2, 4 and 8 are kept in ``planes``, and the sixteens
-    (the last plane) go into bytes of ``counters``, which hold every eighth bit each.
+    The sums are binary numbers. Their digits 1, 2, 4 and 8 are kept in ``planes``. The sixteens
+    (the last plane) go into bytes of ``counters``. Each row of ``counters`` holds every eighth bit.
     """
     line = uint64(planes.shape[1])
     for c in range(line):
@@ -58,7 +58,7 @@ def add_lines(words, at, planes, counters):
 
 @jit
 def empty(planes, counters, width, counts):
-    """Add what ``add_lines`` has summed up to ``counts``, and begin again."""
+    """Add the sums of ``add_lines`` to ``counts``, and set them to 0."""
     for c in range(planes.shape[1]):
         for byte in range(8):
             first, shift = 8 * ((8 * c + byte) % width), uint64(8 * byte)
@@ -85,11 +85,11 @@ def count_bytes(flat, start, width, counts):
 
 @jit
 def count(reports, counts):
-    """Add the number of ones in every column of ``reports`` (n, width) to ``counts`` (8·width),
-    little bit order.
+    """Add the number of ones in every column of ``reports`` to ``counts``.
 
-    As many rows as fill whole words are a line. The bytes that hold sixteens are emptied before
-    they can overflow.
+    ``reports`` has shape (n, width) and little bit order. ``counts`` has 8·width entries. A line
+    consists of the fewest rows that fill whole 64-bit words. The bytes that hold sixteens are
+    emptied before they can overflow.
     """
     n, width = reports.shape
     line = width
@@ -119,10 +119,10 @@ def sizes(rows, out):
 
 @jit
 def add_rows(rows, which, sums):
-    """Add each of the rows, zeros and ones given as floats, to the row of ``sums`` it belongs to,
-    and tell whether they are nothing else.
+    """Add each row of zeros and ones, given as floats, to its row of ``sums``.
 
-    ``which`` says to which; if it is empty, all belong to the first.
+    Return whether all entries are 0 or 1. ``which`` names the row of ``sums`` for each row. If
+    ``which`` is empty, all rows go to the first.
     """
     wrong = False
     for i in range(rows.shape[0]):

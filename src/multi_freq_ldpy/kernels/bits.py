@@ -1,11 +1,11 @@
 """Rows of independent bits, each 1 with probability q, the user's own with probability p.
 
-Exact multiples of 2⁻⁶⁴.
+Both probabilities are exact multiples of 2⁻⁶⁴.
 
-Eight bits are drawn at once: byte b has probability P_b = q^|b|·(1 − q)^(8 − |b|), a multiple of
-2⁻⁵¹². Of the 2¹⁶ values of a 16-bit word it owns ⌊2¹⁶·P_b⌋. The few words that nobody owns draw
-from what is left, by rejection: b uniform, accepted with probability frac(2¹⁶·P_b), which is
-compared lazily, 64 bits at a time. Together that is the product law exactly.
+Eight bits are drawn at once. Byte b has probability P_b = q^|b|·(1 − q)^(8 − |b|), a multiple of
+2⁻⁵¹². It owns ⌊2¹⁶·P_b⌋ of the 2¹⁶ values of a 16-bit word. The few words that no byte owns draw
+from the remainder, by rejection. There b is uniform and accepted with probability frac(2¹⁶·P_b).
+The comparison is lazy, 64 bits at a time. Together this is the product distribution exactly.
 """
 
 import numpy as np
@@ -15,14 +15,15 @@ from .chacha import HEAD, LANES, address_of, begin, buffers, read_on, read_users
 from .jit import inline, jit, popcount
 
 WORDS = 8  # 64-bit words of a fraction
-SCANNED = 64  # words looked at side by side
-NARROW = 5  # bytes; rows below it are drawn byte by byte for all users, wider ones user by user
+SCANNED = 64  # words that are checked together
+NARROW = 5  # bytes; narrower rows are drawn byte by byte for all users, others user by user
 
 
 @jit
 def leftover(address, head, at, fractions, spare):
-    """Draw a byte from what the table leaves, given the first words of the draw, in ``head`` from
-    ``at`` on.
+    """Draw a byte from the remainder of the table.
+
+    The first words of the draw are in ``head``, from ``at`` on.
     """
     index = 0
     while True:
@@ -40,10 +41,9 @@ def leftover(address, head, at, fractions, spare):
 
 @jit
 def unowned(words, size, cells, found):
-    """Write the indexes of words that nobody owns into ``found``, and return how many there are.
+    """Write the indexes of words that no byte owns into ``found``, and return their number.
 
-    Whole groups of SCANNED words are looked at, also beyond ``size``: ``buffers`` leaves room for
-    that.
+    Whole groups of SCANNED words are read, also beyond ``size``. ``buffers`` leaves room for that.
     """
     last, many = uint16(cells - 1), 0
     if cells == 2**16:
@@ -64,11 +64,12 @@ def unowned(words, size, cells, found):
 def fill_rows(
     first, numbers, low, stride, words, owned, cells, fractions, last, spare, scratch, rows
 ):
-    """Draw all bits of the rows of users from ``low`` on, each from the ``words`` (uint16) at its
-    own; ``last`` masks the last byte.
+    """Draw all bits of the rows of users from ``low`` on.
+
+    Each user's row comes from the user's own ``words`` (uint16). ``last`` masks the last byte.
     """
     n, width, pitch = uint64(rows.shape[0]), uint64(rows.shape[1]), uint64(stride // 2)
-    if width < NARROW:  # rows too short for loops of their own
+    if width < NARROW:  # such rows are too short for loops of their own
         for c in range(width):
             for i in range(n):
                 rows[i, c] = owned[uint64(words[i * pitch + c])]
@@ -81,7 +82,7 @@ def fill_rows(
     at = 0
     while at < many:
         lanes, start = 0, at
-        # Words of which no byte is drawn are passed over, and the others moved together
+        # Words that give no byte of a row are skipped, and the others moved together
         while at < many and lanes < LANES:
             i, c = found[at] // np.int64(pitch), found[at] % np.int64(pitch)
             if c < np.int64(width):
@@ -99,10 +100,10 @@ def fill_rows(
 
 @jit
 def own_bits(first, numbers, low, stride, place, words, p, spare, own):
-    """Draw the own bits of users from ``low`` on with probability p/2⁶⁴, from the 16-bit word at
-    byte ``place`` of each.
+    """Draw the own bits of users from ``low`` on with probability p/2⁶⁴.
 
-    Where that word equals the first digits of p, more are read.
+    Each bit comes from the 16-bit word at byte ``place`` of the user's bytes. If that word equals
+    the first digits of p, more words are read.
     """
     digits, pitch, column = p >> uint64(48), uint64(stride // 2), uint64(place // 2)
     for i in range(uint64(own.size)):
@@ -115,8 +116,9 @@ def own_bits(first, numbers, low, stride, place, words, p, spare, own):
 
 @inline
 def write_bit(rows, i, position, bit):
-    """Set the bit at ``position`` of row i to ``bit``, 0 or 1, without a branch that tells
-    which.
+    """Set the bit at ``position`` of row i to ``bit``, 0 or 1.
+
+    No branch depends on the bit.
     """
     c, place = uint64(position) >> uint64(3), uint8(position & 7)
     rows[i, c] = (rows[i, c] & ~(uint8(1) << place)) | (bit << place)
@@ -124,9 +126,9 @@ def write_bit(rows, i, position, bit):
 
 @jit
 def workspace(key, stride):
-    """Return what ``fill_rows`` and its callers work with.
+    """Return the arrays that ``fill_rows`` and its callers work with.
 
-    ``buffers``, an own bit a user, and space for words that nobody owns.
+    They are ``buffers``, one own bit per user, and space for words that no byte owns.
     """
     users, buffer, spare = buffers(key, stride)
     scratch = (
@@ -139,10 +141,10 @@ def workspace(key, stride):
 
 @jit
 def randomize(key, first, numbers, values, last, p, owned, cells, fractions, out):
-    """Randomize the row of each user (see ``read_users``), who owns two bytes for each byte of the
-    row and two for the own bit.
+    """Randomize the row of each user (see ``read_users``).
 
-    A negative value stands for nobody's: no bit is the own one.
+    A user owns two bytes for each byte of the row and two for the own bit. A negative value means
+    that no bit is the own one.
     """
     width = out.shape[1]
     stride = 2 * width + 2
@@ -176,9 +178,10 @@ def randomize(key, first, numbers, values, last, p, owned, cells, fractions, out
 def again(key, first, rows, last, half, owned, cells, fractions, out):
     """Send every bit of the ``rows`` of users ``first``, ``first`` + 1, … through a second round.
 
-    A bit b becomes n ⊕ (b ∧ u), n being 1 with probability q. With u = 1 that flips it with
-    probability q; with a uniform u (``half``) a 0 becomes 1 with probability q and a 1 with
-    probability 1/2. A user owns two bytes for each byte of the row, and one for its u.
+    A bit b becomes n ⊕ (b ∧ u), where n is 1 with probability q. With u = 1, the bit is flipped
+    with probability q. With a uniform u (``half``), a 0 becomes 1 with probability q and a 1 stays
+    1 with probability 1/2. A user owns two bytes for each byte of the row. With ``half``, the user
+    also owns one byte for the u of each byte, rounded up to an even number.
     """
     width = out.shape[1]
     stride = 2 * width + (width + 1) // 2 * 2 * np.int64(half)

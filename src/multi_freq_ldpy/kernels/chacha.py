@@ -1,11 +1,11 @@
 """ChaCha20 (RFC 8439): random bytes as a pure function of key, nonce and block number.
 
-The block counter and the nonce of the RFC are 128 bits together; here the low half is a 64-bit
-block number and the high half a 64-bit nonce. Nonce 0 is the main stream, addressed in bytes. A
-draw at byte address A that its own bytes do not settle reads on in nonce A + 1: addresses are
-distinct, so no two draws ever share a byte, whatever the order they are made in. The words of such
-a draw are read one after the other by ``read_on``; where many draws begin at once, ``begin``
-computes the first HEAD words of eight of them side by side, and ``read_on`` goes on from there.
+The block counter and the nonce of the RFC are 128 bits together. Here the low half is a 64-bit
+block number and the high half a 64-bit nonce. Nonce 0 is the main stream, addressed in bytes. If
+its own bytes do not settle a draw at byte address A, the draw reads on in nonce A + 1. Addresses
+are distinct, so no two draws ever share a byte, in any order of draws. ``read_on`` reads the words
+of such a draw one after the other. If many draws begin at once, ``begin`` computes the first HEAD
+words of eight draws side by side. ``read_on`` then continues from there.
 """
 
 from typing import Any
@@ -25,8 +25,9 @@ HEAD = 8  # 64-bit words of a block
 
 @intrinsic
 def _permute(typing_context: Any, state: Any, out: Any, place: Any) -> Any:
-    """Run the twenty rounds on the (16, LANES) array ``state``, add the input, and write the blocks
-    one after the other into ``out``.
+    """Run the twenty rounds on the (16, LANES) array ``state`` and add the input.
+
+    The blocks are written one after the other into ``out``, from ``place`` on.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -45,7 +46,7 @@ def _permute(typing_context: Any, state: Any, out: Any, place: Any) -> Any:
         def transposed(rows: list[Any]) -> list[Any]:
             """Exchange the off-diagonal halves, then those of the quarters, and so on.
 
-            Of two rows at a distance, and within them.
+            Each exchange is between two rows at a distance, and within them.
             """
             for d in (4, 2, 1):
                 low = ir.Constant(vector, [i - d + LANES if i & d else i for i in range(LANES)])
@@ -103,7 +104,7 @@ def _permute(typing_context: Any, state: Any, out: Any, place: Any) -> Any:
 
 @jit
 def keyed(key):
-    """Return the state of LANES blocks under a key; ``aim`` says which blocks."""
+    """Return the state of LANES blocks under a key; ``aim`` chooses the blocks."""
     state = np.empty((16, LANES), np.uint32)
     for lane in range(LANES):
         state[0, lane] = uint32(0x61707865)
@@ -129,21 +130,22 @@ def fill_from(state, nonce, block, out):
         aim(state, lane, nonce, uint64(block) + uint64(lane))
     for first in range(0, out.size, FILL // 4):
         _permute(state, out, first)
-        for lane in range(LANES):  # the next numbers, 64 bits in two words
+        for lane in range(LANES):  # the next block numbers, 64 bits in two words
             state[12, lane] += uint32(LANES)
             state[13, lane] += uint32(state[12, lane] < uint32(LANES))
 
 
 @jit
 def fill(key, nonce, block, out):
-    """The same, given the key."""
+    """Write the key stream as ``fill_from`` does, given the key."""
     fill_from(keyed(key), nonce, block, out)
 
 
 @jit
 def read(key, address, size, buffer):
-    """Put ``size`` bytes of the main stream from byte ``address`` on into ``buffer`` (uint64) and
-    return where they start.
+    """Put ``size`` bytes of the main stream, from byte ``address`` on, into ``buffer`` (uint64).
+
+    Return the index at which they start.
     """
     skipped = uint64(address) & uint64(63)
     words = (uint64(size) + skipped + uint64(FILL - 1)) // uint64(FILL) * uint64(FILL // 8)
@@ -153,10 +155,10 @@ def read(key, address, size, buffer):
 
 @jit
 def gather(key, numbers, stride, buffer):
-    """Put the ``stride`` bytes (an even number) of each of the numbered users side by side into
-    ``buffer`` (uint64).
+    """Put the ``stride`` bytes of each numbered user side by side into ``buffer`` (uint64).
 
-    Blocks of LANES users are computed side by side, as those of one user would be.
+    ``stride`` is an even number. Blocks of several users are computed side by side, LANES at a
+    time.
     """
     state, mixed = keyed(key), np.empty(FILL // 4, np.uint32)
     blocks, pieces = mixed.view(np.uint16), buffer.view(np.uint16)
@@ -185,11 +187,10 @@ def gather(key, numbers, stride, buffer):
 
 @jit
 def read_users(key, first, numbers, low, high, stride, buffer):
-    """Put the bytes of users ``low`` to ``high`` side by side into ``buffer`` and return where they
-    start.
+    """Put the bytes of users ``low`` to ``high`` side by side into ``buffer``.
 
-    Users have the numbers ``first``, ``first`` + 1 and so on, or those listed in ``numbers`` if
-    that is not empty.
+    Return the index at which they start. Users have the numbers ``first``, ``first`` + 1 and so on.
+    If ``numbers`` is not empty, they have the numbers listed there.
     """
     if numbers.size == 0:
         return read(
@@ -201,7 +202,7 @@ def read_users(key, first, numbers, low, high, stride, buffer):
 
 @jit
 def address_of(first, numbers, i, stride):
-    """Return where the bytes of user i are in the main stream."""
+    """Return the address of the bytes of user i in the main stream."""
     if numbers.size == 0:
         return (uint64(first) + uint64(i)) * uint64(stride)
     return numbers[i] * uint64(stride)
@@ -222,8 +223,9 @@ def read_on(address, index, spare, known=0):
 
 @jit
 def begin(addresses, state, words):
-    """Put the first HEAD words of the draws at up to LANES ``addresses`` into ``words``, one draw
-    after the other.
+    """Put the first HEAD words of the draws at up to LANES ``addresses`` into ``words``.
+
+    The draws are written one after the other.
     """
     for lane in range(addresses.size):
         aim(state, lane, addresses[lane] + uint64(1), uint64(0))
@@ -232,14 +234,15 @@ def begin(addresses, state, words):
 
 @jit
 def reader(key):
-    """Return what ``read_on`` reads with."""
+    """Return the state and the buffer that ``read_on`` reads with."""
     return keyed(key), np.empty(FILL // 8, np.uint64)
 
 
 @jit
 def buffers(key, stride):
-    """Return how many users of ``stride`` bytes to read at a time, a buffer for them, and what
-    reads on.
+    """Return the number of users to read at a time, a buffer, and a ``reader``.
+
+    A user has ``stride`` bytes, and the buffer has room for all these users.
     """
     users = max(np.int64(1), np.int64(16384) // stride)
     return users, np.empty((users * stride + 64 + FILL) // 8, np.uint64), reader(key)

@@ -1,9 +1,8 @@
-"""Local hashing: a seed for one of P(P − 1) affine hash functions, and the randomized bucket of the
-user's value.
+"""Local hashing: a seed for one of P(P − 1) affine hash functions, and a randomized bucket.
 
-bucket(x) = ⌊g·((a·x + s) mod P)/P⌋ with a = 1 + seed div P, s = seed mod P. Bucket y is the window
-⌈yP/g⌉ … ⌈(y + 1)P/g⌉ − 1 of residues, and going from x to x + 1 adds a modulo P: counting needs no
-hashing and no division.
+The bucket is that of the user's value. bucket(x) = ⌊g·((a·x + s) mod P)/P⌋ with a = 1 + seed div P,
+s = seed mod P. Bucket y is the window ⌈yP/g⌉ … ⌈(y + 1)P/g⌉ − 1 of residues. The step from x to x +
+1 adds a modulo P, so counting needs no hashing and no division.
 """
 
 import numpy as np
@@ -13,9 +12,9 @@ from .chacha import address_of, buffers, read, read_on, read_users
 from .jit import jit
 from .symbols import offset
 
-STRIDE = 16  # bytes a user owns: a word for the seed, a word for the symbol
+STRIDE = 16  # bytes per user: a word for the seed, a word for the symbol
 LANES = 128  # reports counted side by side
-SOME = 8 * LANES  # reports drawn or read at a time: they stay in the first cache
+SOME = 8 * LANES  # reports drawn or read at a time: they stay in the first-level cache
 
 
 @jit
@@ -27,8 +26,10 @@ def bucket(x, seed, prime, g):
 
 @jit
 def uniform(word, address, m, rejected, spare):
-    """Return a number uniform below m, from a word, or from those read on at ``address`` where it
-    is among the 2⁶⁴ mod m ``rejected``.
+    """Return a uniform number below m from a word.
+
+    ``rejected`` is 2⁶⁴ mod m. A smaller word is rejected, and further words are read on at
+    ``address``.
     """
     index = 0
     while word < rejected:
@@ -63,7 +64,7 @@ def buckets(values, seeds, prime, g, out):
 def randomize(key, first, values, prime, g, t, q, seeds, symbols):
     """Randomize users ``first``, ``first`` + 1, … into ``seeds`` and ``symbols`` (both uint64).
 
-    A negative value stands for nobody's: its symbol is uniform.
+    A negative value stands for no value: its symbol is uniform.
     """
     family = prime * (prime - uint64(1))
     rejected = (uint64(0) - family) % family  # 2⁶⁴ modulo the number of hash functions
@@ -90,9 +91,10 @@ def randomize(key, first, values, prime, g, t, q, seeds, symbols):
 
 @jit
 def unpack(rows, seeds, symbols):
-    """Copy the bytes of reports.
+    """Copy the bytes of reports into ``seeds`` and ``symbols``.
 
-    The seed's, then the symbol's, as many as the types have to which they are written.
+    The bytes of the seed come first, then those of the symbol. Their numbers are the item sizes of
+    the two arrays.
     """
     first = uint64(0)
     for field, size in (
@@ -109,7 +111,7 @@ def unpack(rows, seeds, symbols):
 def find_refused(rows, seeds, symbols, prime, g, out):
     """Mark reports with a seed or a symbol that does not exist.
 
-    They are read into ``seeds`` and ``symbols``, some at a time.
+    Reports are read into ``seeds`` and ``symbols``, some at a time.
     """
     family = prime * (prime - uint64(1))
     for low in range(0, rows.shape[0], seeds.size):
@@ -121,9 +123,9 @@ def find_refused(rows, seeds, symbols, prime, g, out):
 
 @jit
 def divide(number, divisor, inverse):
-    """Return quotient and rest, by way of floating point.
+    """Return quotient and rest, computed in floating point.
 
-    The product with the inverse is off by one at most.
+    The product with the inverse is off by at most one.
     """
     quotient = uint64(float64(number) * inverse)
     rest = np.int64(number - quotient * divisor)
@@ -138,17 +140,16 @@ def divide(number, divisor, inverse):
 def prepare(seeds, symbols, prime, edges, lanes):
     """Fill ``lanes`` for up to LANES reports.
 
-    What goes from each x to the next, and when that means support.
-
-    A lane holds the residue of x less the start of the symbol's window, modulo P, the step and the
-    size of the window. Lanes left over support nothing.
+    A lane holds three numbers. The first is the residue of x = 0 minus the start of the symbol's
+    window, modulo P. The second is the step from one x to the next. The third is the size of the
+    window: a smaller residue means support. Lanes left over support nothing.
     """
     word = lanes.dtype.type
     inverse = 1.0 / float64(prime)
     lanes[2, :] = word(0)
     for i in range(seeds.size):
         a, shift = divide(uint64(seeds[i]), prime, inverse)
-        # Checked, but another thread might have changed it since
+        # The symbol was checked, but another thread may have changed it since
         symbol = min(uint64(symbols[i]), uint64(edges.size - 2))
         start, stop = edges[symbol], edges[symbol + uint64(1)]
         lanes[0, i] = word(shift - start if shift >= start else shift + prime - start)
@@ -158,7 +159,7 @@ def prepare(seeds, symbols, prime, edges, lanes):
 
 @jit
 def sweep(lanes, prime, counts):
-    """Add to ``counts`` how many of the reports in the lanes support each value.
+    """Add to ``counts`` the number of reports in the lanes that support each value.
 
     Four values at a time stay in registers.
     """
@@ -189,12 +190,13 @@ def sweep(lanes, prime, counts):
 
 @jit
 def count(seeds, symbols, prime, edges, lanes, counts):
-    """Add to ``counts`` (a multiple of four) how many reports support each value.
+    """Add to ``counts`` the number of reports that support each value.
 
-    Seeds and symbols are unsigned integers of any type.
+    The size of ``counts`` is a multiple of four. Seeds and symbols are unsigned integers of any
+    type.
 
-    ``edges`` are the starts of the windows, and P; ``lanes`` is scratch space, (3, LANES) of an
-    unsigned type that holds 2·P: all arithmetic of the sweep is done in that type.
+    ``edges`` holds the starts of the windows, and P. ``lanes`` is scratch space of shape (3,
+    LANES), of an unsigned type that holds 2·P. All arithmetic of the sweep is done in that type.
     """
     for low in range(0, seeds.size, LANES):
         prepare(seeds[low : low + LANES], symbols[low : low + LANES], prime, edges, lanes)
@@ -203,8 +205,9 @@ def count(seeds, symbols, prime, edges, lanes, counts):
 
 @jit
 def count_reports(rows, seeds, symbols, prime, edges, lanes, counts):
-    """The same for reports as bytes, which are read into ``seeds`` and ``symbols``, some at a
-    time.
+    """Count reports as ``count`` does, given as bytes.
+
+    They are read into ``seeds`` and ``symbols``, some at a time.
     """
     for low in range(0, rows.shape[0], seeds.size):
         part = rows[low : low + seeds.size]
@@ -214,8 +217,9 @@ def count_reports(rows, seeds, symbols, prime, edges, lanes, counts):
 
 @jit
 def draw_and_count(key, first, values, prime, g, t, q, edges, lanes, counts):
-    """Add up the values that the reports which ``randomize`` would write support, a few reports at
-    a time.
+    """Add up the values that the reports of ``randomize`` would support.
+
+    A few reports are drawn at a time.
     """
     seeds, symbols = np.empty(SOME, np.uint64), np.empty(SOME, np.uint64)
     for low in range(0, values.size, SOME):

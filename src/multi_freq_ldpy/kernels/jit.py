@@ -1,6 +1,7 @@
-"""How kernels are compiled.
+"""Compilation of kernels.
 
-On first use, without the GIL, cached on disk wherever some directory is writable.
+Kernels are compiled on first use and run without the GIL. They are cached on disk if some directory
+is writable.
 """
 
 import os
@@ -20,17 +21,20 @@ from ..files.progress import say
 
 
 class _Notice(event.Listener):
-    """Says that something is compiled, when that begins; what the cache holds is not."""
+    """Print a notice when compilation begins.
+
+    Kernels from the cache are not compiled and cause no notice.
+    """
 
     def on_start(self, event: Any) -> None:
-        """Say so, once per process."""
+        """Print the notice, once per process."""
         say(
             "multi-freq-ldpy compiles for a large batch: 5 to 15 s, once per machine"
             " (`multi-freq-ldpy warm` does it ahead)"
         )
 
     def on_end(self, event: Any) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
@@ -40,10 +44,10 @@ event.register("numba:compile", _Notice())  # type: ignore[no-untyped-call]
 def _version() -> str:
     """Return a digest of all kernel files.
 
-    A cached kernel holds code of the others, and numba looks at its own file only.
+    A cached kernel contains code of other files, but numba checks only the kernel's own file.
 
-    Its version is in it too, so that two of them at work on one tree do not overwrite each other's
-    kernels.
+    The digest includes numba's version. Two versions that share one tree then do not overwrite each
+    other's kernels.
     """
     files = sorted(Path(__file__).parent.glob("*.py"))
     return blake2b(
@@ -53,11 +57,11 @@ def _version() -> str:
 
 
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` for the types it is first called with."""
+    """Compile ``function`` for the types of its first call."""
     function.__qualname__ += f"_{_version()}"  # part of the name under which numba caches it
     try:
         compiled: Callable[..., Any] = numba.njit(nogil=True, cache=True)(function)
-    # Neither the package nor the user's cache directory can be written: compile in every process
+    # No write access to the package or the user's cache directory: compile in every process
     except RuntimeError:
         return numba.njit(nogil=True)(function)
     cache: Any = vars(compiled).get("_cache")
@@ -69,9 +73,9 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 def _save(save: Callable[..., None], lock: Path, signature: Any, result: Any) -> None:
     """Let one process at a time add to the cache.
 
-    Numba reads an index, writes it with one entry more, then the code. Two processes that compile
-    for different types at once would give both the same file, and one might later run the code of
-    the other. What cannot be written, to a full disk say, is not kept.
+    Numba reads an index, writes it with one more entry, and then writes the code. Two processes
+    that compile for different types at once would give both the same file name. One might later run
+    the code of the other. If a write fails, on a full disk for example, the kernel is not kept.
     """
     with suppress(OSError), ExitStack() as stack:
         lock.parent.mkdir(parents=True, exist_ok=True)
@@ -85,14 +89,14 @@ def _save(save: Callable[..., None], lock: Path, signature: Any, result: Any) ->
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """Write ``function`` into every kernel that calls it.
 
-    Arrays are many arguments, and small loops cannot afford the call.
+    An array is passed as many arguments, and the call would be too slow for small loops.
     """
     return numba.njit(inline="always")(function)
 
 
 @intrinsic
 def popcount(typing_context: Any, number: Any) -> Any:
-    """Return how many bits of an integer are 1."""
+    """Return the number of bits of an integer that are 1."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.zext(builder.ctpop(arguments[0]), context.get_value_type(types.int64))

@@ -1,8 +1,8 @@
-"""Discrete Laplace noise, P(x) ∝ e^(−s|x|) with s = m/2³², drawn exactly (Canonne, Kamath and
-Steinke 2020).
+"""Discrete Laplace noise, P(x) ∝ e^(−s|x|) with s = m/2³², drawn exactly.
 
-Only uniform integers and comparisons: e^(−γ) is the probability that the first failure in a run of
-Bernoulli(γ/1), Bernoulli(γ/2), … comes at an odd place.
+The sampler is that of Canonne, Kamath and Steinke (2020). It needs only uniform integers and
+comparisons. e^(−γ) is the probability that the first failure in a run of Bernoulli(γ/1),
+Bernoulli(γ/2), … comes at an odd place.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ LIMIT = 2**31 - 1  # reports are int32 and saturate
 def exponential_coin(address, index, gamma, spare):
     """Toss a coin of probability e^(−gamma/2³²), gamma ≤ 2³².
 
-    Return it and the index of the next unread word.
+    Return the coin and the index of the next unread word.
     """
     run = 1
     while True:
@@ -39,7 +39,7 @@ def exponential_coin(address, index, gamma, spare):
 def randomize(key, first, values, m, out):
     """Write one-hot rows plus noise for users ``first``, ``first`` + 1, ….
 
-    All that a user draws is read on at its number.
+    All words of a user are read on at the user's number.
     """
     spare = reader(key)
     one = uint64(2**32)

@@ -1,9 +1,9 @@
-"""Reports about several attributes, a row of bytes a user.
+"""Reports about several attributes, one row of bytes per user.
 
-Users grouped by what they speak of, fields copied out of rows and into them.
+Users are grouped by the attribute that they report. Fields are copied out of rows and into them.
 
-Users are listed in ``order``, or all of them if that is empty. Short fields are copied byte by byte
-for all users, long ones user by user.
+``order`` lists the users. If it is empty, all users are meant. Short fields are copied byte by byte
+for all users, long fields user by user.
 """
 
 import numpy as np
@@ -19,10 +19,10 @@ PARTS = 4
 def group(which, order, edges):
     """List the users by group.
 
-    Those of group j, in ascending order, are ``order[edges[j] : edges[j + 1]]``. A number beyond
-    the last group is taken for the last. Parts of the users are counted side by side, since to add
-    to one entry again and again takes longer. Another thread might change the numbers, so they are
-    read once.
+    The users of group j, in ascending order, are ``order[edges[j] : edges[j + 1]]``. A number
+    beyond the last group counts as the last group. Parts of the users are counted side by side,
+    because repeated additions to one entry take longer. Another thread may change the numbers, so
+    they are read once.
     """
     groups, n, last = edges.size - 1, uint64(which.size), uint64(PARTS - 1)
     part = n // uint64(PARTS)
@@ -58,7 +58,10 @@ def pick(values, order, out):
 
 @jit
 def take(rows, order, start, out):
-    """Copy the bytes from ``start`` on of users' rows into ``out``, as many as its rows have."""
+    """Copy bytes of users' rows into ``out``, from byte ``start`` on.
+
+    The number of bytes is the width of ``out``.
+    """
     n, size, listed = uint64(out.shape[0]), uint64(out.shape[1]), order.size > 0
     if size < SHORT:
         for c in range(size):

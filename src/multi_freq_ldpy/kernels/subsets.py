@@ -1,9 +1,8 @@
-"""A set of w out of k values that holds the user's own with probability p/2⁶⁴ and is uniform
-otherwise.
+"""A set of w out of k values that holds the user's own value with probability p/2⁶⁴.
 
-All other values enter with a common probability, then uniform ones are added or removed until the
-size is right: by symmetry the set is uniform among those of its size, whatever that probability
-was.
+In all other respects the set is uniform. All other values enter with a common probability. Then
+uniform values are added or removed until the size is right. By symmetry the set is uniform among
+those of its size, for any common probability.
 """
 
 import numpy as np
@@ -17,7 +16,7 @@ from .jit import jit
 
 @jit
 def clear_own(values, rows):
-    """Take everybody's own value out of the rows."""
+    """Take each user's own value out of the rows."""
     for i in range(values.size):
         if values[i] >= 0:
             write_bit(rows, i, values[i], uint8(0))
@@ -29,10 +28,10 @@ def randomize(
 ):
     """Draw the set of each user (see ``read_users``).
 
-    A negative value stands for nobody's, and the set is uniform.
+    A negative value stands for no value, and the set is uniform.
 
-    A user owns two bytes for each byte of the row, two for the own bit, and two or four for each of
-    ``corrections`` uniform draws.
+    A user owns two bytes for each byte of the row and two for the own bit. Each of ``corrections``
+    uniform draws takes two or four bytes more.
     """
     width = out.shape[1]
     pitch, head = width + 1 + corrections * units, uint64(width + 1)
@@ -67,7 +66,7 @@ def randomize(
             missing = np.int64(w) - held[i - low]
             if values[i] >= 0:
                 missing -= np.int64(own[i - low])
-                # There while others are added, not there while they are removed
+                # The own value is in the set while others are added, not while they are removed
                 write_bit(out, i, values[i], uint8(missing > 0))
             at, used = uint64((i - low) * pitch) + head, 0
             while missing != 0:
@@ -114,7 +113,7 @@ def draw_and_count(
     rows,
     counts,
 ):
-    """Add up what ``randomize`` would write, a few ``rows`` at a time."""
+    """Add up the sets that ``randomize`` would write, a few ``rows`` at a time."""
     step = rows.shape[0]
     for low in range(0, values.size, step):
         part = values[low : low + step]

@@ -1,12 +1,12 @@
-"""A symbol out of m, kept with probability T/2⁶⁴ and replaced by each of the others with
-probability Q/2⁶⁴.
+"""A symbol out of m, kept with probability T/2⁶⁴ or replaced.
 
-T + (m − 1)·Q = 2⁶⁴, so a 64-bit word r decides without rejection: r < T keeps, otherwise (r − T)
-div Q counts the others. The noise is an offset modulo m. Only the high half of the word is read
-unless the outcome depends on the low one. Uniform symbols are drawn by multiplying and rejecting.
+Each of the other symbols replaces it with probability Q/2⁶⁴. T + (m − 1)·Q = 2⁶⁴, so a 64-bit word
+r decides without rejection. r < T keeps the symbol. Otherwise (r − T) div Q counts the other
+symbols. The noise is an offset modulo m. The low half of the word is read only if the outcome
+depends on it. Uniform symbols are drawn by multiplication and rejection.
 
-Nearly all users are settled in loops without branches, on vectors; a block in which somebody is not
-is gone through again, one by one.
+Nearly all users are settled in loops without branches, on vectors. If one user of a block is not
+settled, the users of this block are processed again, one by one.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ HALF = 0xFFFFFFFF
 
 @jit
 def offset(word, t, q):
-    """Return what the word adds to the symbol: 0 keeps it."""
+    """Return the number that the word adds to the symbol: 0 keeps it."""
     if word < t:
         return uint64(0)
     return uint64(1) + (word - t) // q
@@ -38,12 +38,12 @@ def settle(high, t, q):
 
 @jit
 def by_halves(words, at, values, start, stop, m, t, q, inverse, shift, out):
-    """Randomize users ``start`` to ``stop`` by the high halves alone, from ``at`` on, and tell
-    whether these settle it for all.
+    """Randomize users ``start`` to ``stop`` by the high halves alone, from ``at`` on.
 
-    All words of a high half beyond T have d = word − T in a range of 2³². They have the same
-    quotient by Q if the rest of the first is below Q − 2³² + 1; a quotient that was guessed too
-    small leaves a larger rest, and is not settled either.
+    Return whether the high halves settle all these users. All words of a high half beyond T have d
+    = word − T in a range of 2³². They have the same quotient by Q if the rest of the first is below
+    Q − 2³² + 1. A quotient that was guessed too small leaves a larger rest, and is not settled
+    either.
     """
     first, slack = t >> uint64(32), q - uint64(HALF)
     unsettled = False
@@ -60,8 +60,9 @@ def by_halves(words, at, values, start, stop, m, t, q, inverse, shift, out):
 
 @jit
 def randomize(key, first, numbers, values, m, t, q, inverse, shift, out):
-    """Randomize the symbol of each user (see ``read_users``), who owns four bytes of the main
-    stream.
+    """Randomize the symbol of each user (see ``read_users``).
+
+    A user owns four bytes of the main stream.
     """
     users, buffer, spare = buffers(key, 4)
     for low in range(0, values.size, users):
@@ -83,7 +84,7 @@ def randomize(key, first, numbers, values, m, t, q, inverse, shift, out):
 
 @jit
 def below(word, k, rejected):
-    """Return a uniform number below k from a 32-bit word, or k where the word has to be rejected.
+    """Return a uniform number below k from a 32-bit word, or k if the word is rejected.
 
     ``rejected`` is 2³² mod k.
     """
@@ -95,8 +96,9 @@ def below(word, k, rejected):
 
 @jit
 def all_below(words, at, start, stop, m, rejected, out):
-    """Draw numbers below m for users ``start`` to ``stop`` as if none were rejected, and tell
-    whether none is.
+    """Draw numbers below m for users ``start`` to ``stop`` as if none were rejected.
+
+    Return whether none is rejected.
     """
     unsettled = False
     for i in range(uint64(start), uint64(stop)):
@@ -108,8 +110,9 @@ def all_below(words, at, start, stop, m, rejected, out):
 
 @jit
 def uniform(key, first, numbers, m, out):
-    """Draw a uniform number below m < 2³² for each user (see ``read_users``), who owns four bytes
-    of the main stream.
+    """Draw a uniform number below m < 2³² for each user (see ``read_users``).
+
+    A user owns four bytes of the main stream.
     """
     users, buffer, spare = buffers(key, 4)
     rejected = uint64(2**32 % m)
@@ -135,12 +138,12 @@ def uniform(key, first, numbers, m, out):
 
 @jit
 def count(symbols, counts):
-    """Add up how often each symbol occurs.
+    """Add up the occurrences of each symbol.
 
-    Neighbours go to different rows, since to add to one entry again and again takes longer.
+    Neighbours are counted in different rows, because repeated additions to one entry take longer.
 
-    Symbols were checked, but might be changed by another thread: what is too large goes to an entry
-    of its own.
+    Symbols were checked, but another thread may change them. A symbol that is too large goes to an
+    entry of its own.
     """
     rows, most = 4 if counts.size <= 4096 else 1, uint64(counts.size)
     several = np.zeros((rows, counts.size + 1), np.int64)

@@ -1,4 +1,4 @@
-"""The adaptive choice over time as functions: L-GRR or L-OSUE, whichever has less variance.
+"""The adaptive choice over time (L-ADP) as functions: L-GRR or L-OSUE, the one with less variance.
 
 >>> values = [0, 1, 1, 1, 2] * 2000
 >>> reports = [L_ADP_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in values]

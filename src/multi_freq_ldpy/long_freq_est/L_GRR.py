@@ -1,4 +1,4 @@
-"""Longitudinal GRR as functions.
+"""Longitudinal GRR (L-GRR) as functions.
 
 >>> values = [0, 1, 1, 1, 2] * 2000
 >>> reports = [L_GRR_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in values]

@@ -1,6 +1,6 @@
-"""Longitudinal local hashing as functions.
+"""Longitudinal local hashing (L-LH) as functions.
 
-Optimal (L-OLH) or, with ``optimal=False``, binary (L-BLH).
+It is optimal (L-OLH) or, with ``optimal=False``, binary (L-BLH).
 
 >>> reports = [L_LH_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> L_LH_Aggregator(reports, k=3, eps_perm=4.0, eps_1=2.0).round(1)

@@ -1,4 +1,4 @@
-"""Longitudinal OUE, then SUE, as functions.
+"""Longitudinal unary encoding as functions: OUE in the first round, SUE in the second (L-OSUE).
 
 >>> values = [0, 1, 1, 1, 2] * 2000
 >>> reports = [L_OSUE_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in values]

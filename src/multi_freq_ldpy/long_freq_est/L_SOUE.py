@@ -1,4 +1,4 @@
-"""Longitudinal SUE, then OUE, as functions.
+"""Longitudinal unary encoding as functions: SUE in the first round, OUE in the second (L-SOUE).
 
 >>> values = [0, 1, 1, 1, 2] * 2000
 >>> reports = [L_SOUE_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in values]

@@ -1,4 +1,4 @@
-"""Longitudinal SUE (basic RAPPOR) as functions.
+"""Longitudinal unary encoding as functions: SUE in both rounds (L-SUE, basic RAPPOR).
 
 >>> values = [0, 1, 1, 1, 2] * 2000
 >>> reports = [L_SUE_Client(value, k=3, eps_perm=4.0, eps_1=2.0) for value in values]

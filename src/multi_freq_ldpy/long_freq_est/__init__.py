@@ -1,1 +1,1 @@
-"""The functions for one attribute over time."""
+"""The paper's functions for one attribute over time."""

@@ -1,4 +1,6 @@
-"""dBitFlipPM as functions: frequencies are of b buckets, and the bucket of v is ⌊v·b/k⌋.
+"""dBitFlipPM as functions.
+
+Frequencies are those of b buckets. The bucket of value v is ⌊v·b/k⌋.
 
 >>> values = [0, 2, 3, 3, 5] * 2000
 >>> reports = [dBitFlipPM_Client(value, k=6, b=3, d_bits=2, eps_perm=4.0) for value in values]

@@ -1,4 +1,4 @@
-"""Sampling one attribute, over time, as functions.
+"""Sampling one attribute over time (SMP) as functions.
 
 >>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 8000
 >>> reports = [SMP_L_GRR_Client(record, [2, 3], 2, 12.0, 10.0) for record in records]

@@ -1,4 +1,4 @@
-"""Splitting both budgets, over time, as functions.
+"""Splitting both budgets over all attributes, over time (SPL), as functions.
 
 >>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 8000
 >>> reports = [SPL_L_GRR_Client(record, [2, 3], 2, 12.0, 10.0) for record in records]

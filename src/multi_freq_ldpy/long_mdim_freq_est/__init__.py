@@ -1,1 +1,1 @@
-"""The functions for several attributes over time."""
+"""The paper's functions for several attributes over time."""

@@ -1,4 +1,5 @@
-"""Many reports over time.
+"""Reports over time.
 
-Protocols that remember, devices and panels of users that report again and again, rounds combined.
+The package has protocols with memory, clients and panels that report repeatedly, and estimates over
+several rounds.
 """

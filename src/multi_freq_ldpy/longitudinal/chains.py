@@ -1,4 +1,4 @@
-"""The protocols of two rounds: L-GRR, the four L-UE, and L-LH."""
+"""Protocols of two rounds: L-GRR, the four L-UE, and L-LH."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -23,7 +23,21 @@ from .memoized import Chain
 def randomize_symbols(
     values: Counts, m: int, weights: tuple[int, int], source: Source, out: NDArray[Any]
 ) -> None:
-    """Randomize symbols out of m, kept and replaced with probabilities ``weights``/2⁶⁴."""
+    """Randomize symbols out of m and write the result into ``out``.
+
+    Parameters
+    ----------
+    values : array of int
+        Symbols, one per user, which are 0, …, m − 1.
+    m : int
+        Number of symbols.
+    weights : tuple of int
+        Probabilities, times 2⁶⁴, of keeping a symbol and of replacing it by each other symbol.
+    source : Source
+        Randomness of these users.
+    out : array
+        Destination, one entry per user.
+    """
     users, constants = source.users(len(values), 4), layouts.symbol_constants(m, weights)
     draws.choose("symbols", len(values)).randomize(
         source.key, *users, as_readonly(values), *constants, out
@@ -31,17 +45,37 @@ def randomize_symbols(
 
 
 class LGRR(Chain):
-    """Longitudinal GRR: a report is a value; GRR twice, once for ever and once for each report.
+    """Longitudinal GRR: a report is a value that went through GRR twice.
 
-    First round GRR(k, eps_perm), second round p2/q2 = (c(a + k − 2) − (k − 1))/(a − c) with a =
-    e^eps_perm, c = e^eps_1, so that one report is GRR(k, eps_1) exactly, third values on the way
-    included. Choose it for small domains. A report is one value, so the reports of a user can
-    hardly be linked.
+    The first round is drawn once for ever, the second round anew for each report.
+
+    The first round is GRR(k, eps_perm). The second round has p2/q2 =
+    (c(a + k − 2) − (k − 1))/(a − c) with a = e^eps_perm, c = e^eps_1. One report then is GRR(k,
+    eps_1) exactly. All paths are counted, also those through third values.
+
+    Choose it for small domains. A report is one value, so the reports of a user can hardly be
+    linked.
 
     Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
     protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
     Networks 2022.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ``eps_perm``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``eps_1`` is too large for ``eps_perm``.
+
+    Examples
+    --------
     >>> protocol = LGRR(4, eps_perm=2.0, eps_1=1.0)
     >>> protocol.privacy.report, protocol.privacy.lifetime
     (1.0, 2.0)
@@ -58,7 +92,7 @@ class LGRR(Chain):
 
     @cached_property
     def second(self) -> tuple[int, int]:
-        """The weights of the second round: the own value, and each other one, times 2⁶⁴."""
+        """The probabilities, times 2⁶⁴, of the own and of each other value in the second round."""
         return second_rounds.second_symbols(self.k, *self.permanent.chances, self.eps_1)
 
     def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
@@ -68,16 +102,25 @@ class LGRR(Chain):
 class LongitudinalUnary(Chain):
     """Base of the unary encodings of two rounds.
 
-    K bits, each randomized once for ever and once for each report. In large domains that many bits
-    tell which reports are of one user.
+    A report has k bits. Each bit is randomized once for ever, and once more for each report. In
+    large domains, k bits reveal which reports are of one user.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ``eps_perm``.
     """
 
     linked = "for large k"
     first: ClassVar[type[UnaryEncoding]]
     half: ClassVar[bool]
-    """Whether the second round keeps a 1 with probability 1/2.
+    """True if the second round keeps a 1 with probability 1/2.
 
-    Otherwise it flips ones and zeros alike.
+    Otherwise it flips ones and zeros with the same probability.
     """
 
     @cached_property
@@ -87,7 +130,7 @@ class LongitudinalUnary(Chain):
 
     @cached_property
     def second(self) -> tuple[int, int]:
-        """The weights with which the second round keeps a 1 and sets a 0, times 2⁶⁴."""
+        """The probabilities, times 2⁶⁴, of keeping a 1 and of setting a 0 in the second round."""
         p, q = self.permanent.chances
         other = second_rounds.second_bits(p, q, self.eps_1, half=self.half, k=self.k)
         return exact.WORD // 2 if self.half else exact.WORD - other, other
@@ -107,13 +150,30 @@ class LongitudinalUnary(Chain):
 class LSUE(LongitudinalUnary):
     """Longitudinal SUE, which is basic RAPPOR: k bits.
 
-    SUE(k, eps_perm) for ever, then every bit flipped with probability q2.
+    SUE(k, eps_perm) is drawn once for ever. For each report, every bit is flipped with probability
+    q2.
 
     p2 = (p* − q1)/(p1 − q1) and q2 = 1 − p2, with p* = √c/(√c + 1), c = e^eps_1: one report is
     SUE(k, eps_1).
 
     Erlingsson, Pihur and Korolova, "RAPPOR", CCS 2014.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ``eps_perm``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``eps_1`` is too large for ``eps_perm``.
+
+    Examples
+    --------
     >>> protocol = LSUE(10, eps_perm=2.0, eps_1=1.0)
     >>> protocol.privacy.report, protocol.privacy.lifetime, round(protocol.channel.p, 6)
     (1.0, 2.0, 0.622459)
@@ -125,16 +185,35 @@ class LSUE(LongitudinalUnary):
 class LOSUE(LongitudinalUnary):
     """Longitudinal OUE, then SUE: k bits.
 
-    OUE(k, eps_perm) for ever, then every bit flipped with probability q2.
+    OUE(k, eps_perm) is drawn once for ever. For each report, every bit is flipped with probability
+    q2.
 
     p2 = (ac − 1)/((c + 1)(a − 1)) and q2 = 1 − p2, with a = e^eps_perm, c = e^eps_1: one report is
-    OUE(k, eps_1). Least variance for rare values among the longitudinal unary encodings; choose it
-    for large domains.
+    OUE(k, eps_1).
+
+    It has the least variance for rare values among the longitudinal unary encodings. Choose it for
+    large domains.
 
     Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
     protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
     Networks 2022.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ``eps_perm``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``eps_1`` is too large for ``eps_perm``.
+
+    Examples
+    --------
     >>> protocol = LOSUE(10, eps_perm=2.0, eps_1=1.0)
     >>> round(protocol.channel.p, 6), round(protocol.channel.q, 6)
     (0.5, 0.268941)
@@ -146,14 +225,31 @@ class LOSUE(LongitudinalUnary):
 class LOUE(LongitudinalUnary):
     """Longitudinal OUE, twice: k bits.
 
-    OUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
+    OUE(k, eps_perm) is drawn once for ever. For each report, a 1 is kept with probability 1/2, and
+    a 0 is set with probability q2.
 
-    It reaches eps_1 only up to ln((2e^eps_perm + 1)/3), and is there for comparison.
+    It exists for comparison. It reaches eps_1 only up to ln((2e^eps_perm + 1)/3).
 
     Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
     protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
     Networks 2022.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ln((2e^eps_perm + 1)/3).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``eps_1`` is too large for ``eps_perm``.
+
+    Examples
+    --------
     >>> LOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
     1.0
     >>> LOUE(10, eps_perm=2.0, eps_1=1.9)  # doctest: +ELLIPSIS
@@ -168,14 +264,31 @@ class LOUE(LongitudinalUnary):
 class LSOUE(LongitudinalUnary):
     """Longitudinal SUE, then OUE: k bits.
 
-    SUE(k, eps_perm) for ever, then a 1 is kept with probability 1/2 and a 0 set with q2.
+    SUE(k, eps_perm) is drawn once for ever. For each report, a 1 is kept with probability 1/2, and
+    a 0 is set with probability q2.
 
-    It reaches eps_1 only up to ln(s(2s + 1)/(s + 2)), s = √e^eps_perm, and is there for comparison.
+    It exists for comparison. It reaches eps_1 only up to ln(s(2s + 1)/(s + 2)), s = √e^eps_perm.
 
     Arcolezi, Couchot, Al Bouna and Xiao, "Improving the utility of locally differentially private
     protocols for longitudinal and multidimensional frequency estimates", Digital Communications and
     Networks 2022.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ln(s(2s + 1)/(s + 2)), s = √e^eps_perm.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``eps_1`` is too large for ``eps_perm``.
+
+    Examples
+    --------
     >>> LSOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
     1.0
     """
@@ -185,7 +298,17 @@ class LSOUE(LongitudinalUnary):
 
 @dataclass(frozen=True)
 class Hashed(LocalHashing):
-    """Local hashing to a given number of symbols: the first round of L-LH."""
+    """Local hashing to a given number of symbols: the first round of L-LH.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    epsilon : float
+        Privacy budget of one report.
+    symbols : int
+        Number of symbols.
+    """
 
     symbols: int = declared(validate.domain_size)
 
@@ -198,11 +321,20 @@ class Hashed(LocalHashing):
 class LongitudinalHashing(Chain):
     """Base of local hashing of two rounds.
 
-    The hash function is the user's for ever, the symbol goes through GRR twice.
+    Each user has one hash function for ever. The hashed symbol goes through GRR twice.
 
-    What is remembered belongs to the hashed symbol, not to the value: a user whose values hash
-    alike tells nothing by changing. The seed is sent with every report, and it tells which reports
-    are of one user.
+    The permanent answer belongs to the hashed symbol, not to the value. A change between values
+    with the same symbol reveals nothing. The seed is sent with every report, and it reveals which
+    reports are of one user.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ``eps_perm``.
     """
 
     linked = "yes"
@@ -214,7 +346,7 @@ class LongitudinalHashing(Chain):
 
     @property
     def family(self) -> PrimeFamily:
-        """The hash functions."""
+        """The family of hash functions."""
         return self.permanent.family
 
     @property
@@ -229,12 +361,12 @@ class LongitudinalHashing(Chain):
 
     @cached_property
     def second(self) -> tuple[int, int]:
-        """The weights of the second round: the own symbol, and each other one, times 2⁶⁴."""
+        """The probabilities, times 2⁶⁴, of the own and of each other symbol in the second round."""
         return second_rounds.second_symbols(self.g, *self.permanent.chances, self.eps_1)
 
     @property
     def classes(self) -> int:
-        """The number of memo classes: the symbols."""
+        """The number of memo classes, which is the number of symbols."""
         return self.g
 
     def _remember(self, values: Counts, users: Counts, memory: Source, out: NDArray[Any]) -> Counts:
@@ -252,14 +384,31 @@ class LongitudinalHashing(Chain):
 
 
 class LBLH(LongitudinalHashing):
-    """Longitudinal binary local hashing: a seed for ever, and a bit that goes through two rounds.
+    """Longitudinal binary local hashing: a permanent seed and a randomized bit.
 
-    As ``LOLH`` with g = 2: a user has two permanent answers at most, whatever becomes of the value.
-    **The seed links the reports of a user**, because it is sent with each of them.
+    The bit goes through two rounds. The protocol is ``LOLH`` with g = 2. A user has at most two
+    permanent answers, however the value changes. **The seed links the reports of a user**, because
+    it is sent with each report.
 
     Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local
     differential privacy", EDBT 2023.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ``eps_perm``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``eps_1`` is too large for ``eps_perm``.
+
+    Examples
+    --------
     >>> protocol = LBLH(100, eps_perm=2.0, eps_1=1.0)
     >>> protocol.g, protocol.report_bytes, protocol.privacy.lifetime
     (2, 3, 2.0)
@@ -267,23 +416,39 @@ class LBLH(LongitudinalHashing):
 
     @property
     def g(self) -> int:
-        """The number of symbols: two."""
+        """The number of symbols, which is 2."""
         return 2
 
 
 class LOLH(LongitudinalHashing):
-    """Longitudinal optimal local hashing.
+    """Longitudinal optimal local hashing: a permanent seed and a randomized symbol.
 
-    A seed for ever, and a symbol out of g that goes through two rounds.
+    The symbol is one out of g, and goes through two rounds. One report is local hashing with eps_1
+    and the g of least variance for it, near e^eps_1 + 1.
 
-    One report is local hashing with eps_1 and the g of least variance for it, near e^eps_1 + 1.
-    Choose it for large domains, where reports have to be small or values change often: a user has g
-    permanent answers at most. **The seed links the reports of a user**, because it is sent with
-    each of them.
+    Choose it for large domains, where reports have to be small or values change often. A user has
+    at most g permanent answers. **The seed links the reports of a user**, because it is sent with
+    each report.
 
     Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local
     differential privacy", EDBT 2023.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is below ``eps_perm``.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``eps_1`` is too large for ``eps_perm``.
+
+    Examples
+    --------
     >>> protocol = LOLH(1000, eps_perm=2.0, eps_1=1.0)
     >>> protocol.g, protocol.report_bytes
     (4, 5)
@@ -291,7 +456,7 @@ class LOLH(LongitudinalHashing):
 
     @cached_property
     def g(self) -> int:
-        """The number of symbols: that of OLH for eps_1."""
+        """The number of symbols, which is that of OLH with budget eps_1."""
         e, _ = exact.exp(exact.budget(self.eps_1))
         if (e - 1) * exact.WORD < 1:
             raise exact.too_small(self.eps_1, self.k, "eps_1")

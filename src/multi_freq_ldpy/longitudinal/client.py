@@ -1,4 +1,4 @@
-"""One device over time."""
+"""Client: one device that reports over time."""
 
 import os
 import threading
@@ -15,20 +15,41 @@ from .ledger import Ledger, State, Store
 
 
 class Client:
-    """One device that reports again and again.
+    """One device that reports repeatedly.
 
-    All that must last is derived from a secret of 32 bytes; besides it only a ledger is kept.
+    The permanent state is derived from a secret of 32 bytes. Besides the secret, only a ledger is
+    kept.
 
-    The sampled attribute, the hash function, the held positions and the permanent answer for each
-    memo class are functions of the secret, the protocol and ``context`` (bytes that tell surveys
-    apart), so two processes with the same secret agree, and a restart changes nothing. The second
-    round comes from the operating system, always anew. With a one-shot protocol every report costs
-    as much again.
+    The secret, the mechanism and ``context`` determine the sampled attribute, the hash function,
+    the held positions and the permanent answer for each memo class. So two processes with the same
+    secret agree, and a restart changes nothing. The second round is always drawn anew from the
+    operating system. With a one-shot protocol, every report costs its full budget again.
 
-    The secret tells the true values from the reports, so it has to stay on the device; to lose it
-    and go on with a new one costs as much again. ``Client.open`` keeps it in a file, with the
-    ledger.
+    With the secret, the true values can be inferred from the reports, so it has to stay on the
+    device. To lose it and go on with a new one costs the full budget again. ``Client.open`` keeps
+    it in a file, with the ledger.
 
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        Mechanism of the reports.
+    secret : bytes, optional
+        Secret of 32 bytes. None, the default, draws a new one from the operating system.
+    context : bytes
+        Bytes that separate surveys. Clients with the same secret and different contexts have
+        independent permanent states.
+    limit : None
+        Not accepted here, because a limit needs a file. Use ``Client.open``.
+
+    Raises
+    ------
+    TypeError
+        If ``mechanism`` is not a mechanism, or if ``secret`` or ``context`` is not bytes.
+    ValueError
+        If ``secret`` does not have 32 bytes, or if ``limit`` is given.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import LGRR
     >>> protocol = LGRR(5, eps_perm=2.0, eps_1=1.0)
     >>> client = Client(protocol)
@@ -71,16 +92,44 @@ class Client:
         limit: float | None = None,
         context: bytes = b"",
     ) -> "Client":
-        """Return the client of a file, which is made, readable by its owner only, if there never
-        was one.
+        """Return the client of a file, and create the file if there never was one.
 
-        The file holds the secret and the ledger, which lists the memo classes used: mostly the
-        values themselves. Before ``report`` returns, a new charge is on disk, so that a crash can
-        only charge for a report that was never sent. Processes may share the file. A ``limit``
-        refuses, with ``LimitReached``, every report that would bring ``spent`` above it; it holds
-        for the clients that are opened with it. Whoever sees that a report is missing can conclude
-        that the value was a new one. An old copy of the file that is put back has forgotten what
-        was spent since, though not the secret.
+        Only its owner can read the file. It holds the secret and the ledger. The ledger lists the
+        memo classes used, which are mostly the values themselves. Processes may share the file.
+
+        A new charge is on disk before ``report`` returns. So a crash can only charge for a report
+        that was never sent. If an old copy of the file is put back, the charges since then are
+        lost, but not the secret.
+
+        Parameters
+        ----------
+        path : str or Path
+            File of the client. A lock file is kept beside it.
+        mechanism : protocol or solution
+            Mechanism of the reports.
+        limit : float, optional
+            Largest value of ``spent``. A report that would exceed it is refused with
+            ``LimitReached``. An observer of the missing report can conclude that the value was a
+            new one. The limit holds for the clients opened with it. None, the default, is no limit.
+        context : bytes
+            Bytes that separate surveys.
+
+        Returns
+        -------
+        Client
+            The client of the file.
+
+        Raises
+        ------
+        TypeError
+            If ``mechanism``, ``path`` or ``context`` has the wrong type.
+        ValueError
+            If ``limit`` is not a budget, if the file is damaged, or if it is that of another
+            mechanism or context.
+        FileNotFoundError
+            If the directory does not exist, or if the file existed before and is gone.
+        PermissionError
+            If the file belongs to another user, or if other users have access to it.
         """
         client: Client = object.__new__(cls)
         most = None if limit is None else validate.budget("limit", limit)
@@ -119,7 +168,7 @@ class Client:
                     f"{store.path} cannot be used: its ledger has accounts that"
                     f" {validate.quote(mechanism)} does not have"
                 )
-        self._ledger = self._state.ledger  # where there is a file, only what it was when opened
+        self._ledger = self._state.ledger  # with a file: as it was when the client was opened
         label = mechanism._label
         self._memory = Source.keyed(
             subkey(self._state.secret, b"client %d " % len(label) + label + context)
@@ -127,27 +176,50 @@ class Client:
 
     @property
     def secret(self) -> bytes:
-        """The 32 bytes from which all that lasts is derived."""
+        """The 32 bytes from which the permanent state is derived."""
         return self._state.secret
 
     @property
     def spent(self) -> float:
         """The privacy loss so far.
 
-        Distinct memo classes used, times the loss of a permanent answer.
+        It is the number of distinct memo classes used, times the loss of a permanent answer.
+        ``SPL`` adds up its attributes. ``SMP`` has the sampled attribute only.
 
-        It bounds the loss between two histories of one pattern: at any two times, either both have
-        the same class as before or both have another. When a value changes, and when it is the old
-        one again, is not hidden. ``SPL`` adds up its attributes, ``SMP`` has the sampled one only;
-        with one-shot protocols it is the number of reports times ``privacy.report``, and bounds the
-        loss between any two histories.
+        It bounds the loss between two histories of one pattern. At any two times, either both have
+        the same class as before, or both have another one. The times when a value changes, and when
+        it returns to an old value, are not hidden.
+
+        With one-shot protocols it is the number of reports times ``privacy.report``. It then bounds
+        the loss between any two histories.
         """
         ledger = self._store.read().ledger if self._store is not None else self._ledger
         return ledger.spent(self.mechanism._prices)
 
     def report(self, value: ArrayLike) -> Report:
-        """Return what the device sends about its present value (or record), after it has been
-        charged for.
+        """Charge for a report about the present value, and return the report to send.
+
+        Parameters
+        ----------
+        value : int or list of int
+            Present value of the device. For a solution, the record, with one value per attribute.
+
+        Returns
+        -------
+        report of ``mechanism``
+            One report, an entry of an array of ``report_dtype``.
+
+        Raises
+        ------
+        LimitReached
+            If the charge would exceed the limit of the client. Nothing is charged.
+        ValueError
+            If ``value`` is not that of one user or is outside the domain, or if the file is damaged
+            or became another client's.
+        TypeError
+            If ``value`` is not an integer.
+        FileNotFoundError
+            If the file of the client is gone.
         """
         values, single = self.mechanism._inputs(value, "value")
         if not single:
@@ -167,7 +239,7 @@ class Client:
     def _own_lock(self) -> threading.Lock:
         """Return a lock of this process.
 
-        After a fork, the old one may be held by a thread that no longer exists.
+        After a fork, a thread that no longer exists may hold the old lock.
         """
         if self._process != os.getpid():
             self._lock, self._process = threading.Lock(), os.getpid()

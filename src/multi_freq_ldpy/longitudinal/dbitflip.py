@@ -1,4 +1,4 @@
-"""Microsoft's dBitFlipPM: a few bits of a bucket histogram, randomized once and for all."""
+"""Microsoft's dBitFlipPM: a few bits of a bucket histogram, randomized once for ever."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +21,7 @@ from ..protocols.unary import SUE
 from .memoized import Memoized
 
 ROWS = 2**22
-"""Bytes of rows that are looked at together."""
+"""The largest number of bytes of rows that are processed together."""
 
 
 def _width(bits: int) -> int:
@@ -30,9 +30,16 @@ def _width(bits: int) -> int:
 
 @dataclass(frozen=True)
 class HeldBits(Format):
-    """Which ``held`` of k buckets a user answers for, and a bit for each of them.
+    """Format of reports: the ``held`` of k buckets that a user answers for, and one bit for each.
 
-    The positions as a packed row, and their bits, packed in the order of positions.
+    The positions are a packed row. Their bits are packed in the order of the positions.
+
+    Parameters
+    ----------
+    k : int
+        Number of buckets.
+    held : int
+        Number of buckets that a user answers for.
     """
 
     k: int
@@ -40,28 +47,34 @@ class HeldBits(Format):
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """Two packed rows."""
+        """The dtype of a report: two packed rows."""
         return np.dtype(
             [("positions", np.uint8, (_width(self.k),)), ("bits", np.uint8, (_width(self.held),))]
         )
 
     @property
     def work(self) -> int:
-        """The bits."""
+        """The number of bits of a report."""
         return self.held
 
     @property
     def sets(self) -> int:
-        """How many sets of positions there are; a large number where it takes long to work out."""
+        """The number of sets of positions, or a large number where it takes long to compute."""
         return comb(self.k, self.held) if min(self.held, self.k - self.held) <= 32 else 2**64
 
     @property
     def size(self) -> int:
-        """Every set of positions with every combination of bits."""
+        """The number of reports: every set of positions with every combination of bits."""
         return self.sets << min(self.held, 64)
 
     def every(self) -> NDArray[Any]:
-        """Return every set of positions with every combination of bits."""
+        """Return every set of positions with every combination of bits.
+
+        Returns
+        -------
+        array of ``dtype``
+            All possible reports.
+        """
         reports, answers = np.zeros(self.size, self.dtype), Bits(self.held).every()
         for i, held in enumerate(combinations(range(self.k), self.held)):
             part = slice(i * len(answers), (i + 1) * len(answers))
@@ -71,7 +84,18 @@ class HeldBits(Format):
         return reports
 
     def refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        """Mark other numbers of positions, and bits beyond the last."""
+        """Mark the reports with another number of positions, or with bits beyond the last.
+
+        Parameters
+        ----------
+        reports : array of ``dtype``
+            Reports, one per user.
+
+        Returns
+        -------
+        array of bool
+            True for the reports that no honest client sends.
+        """
         held = np.ascontiguousarray(reports["positions"])
         beyond = (held[:, -1] & ~layouts.last_byte(self.k)) | (
             reports["bits"][:, -1] & ~layouts.last_byte(self.held)
@@ -79,7 +103,18 @@ class HeldBits(Format):
         return np.asarray((beyond != 0) | (count_ones(held) != self.held))
 
     def rows(self, reports: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return the bits at their positions, a packed row a report."""
+        """Return the bits at their positions.
+
+        Parameters
+        ----------
+        reports : array of ``dtype``
+            Reports, one per user.
+
+        Returns
+        -------
+        array of uint8
+            One packed row of k bits per report.
+        """
         held, bits = (
             np.ascontiguousarray(reports["positions"]),
             np.ascontiguousarray(reports["bits"]),
@@ -89,18 +124,51 @@ class HeldBits(Format):
         return rows
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return the bits of the buckets, 0 where a bucket is not held."""
+        """Return the bits of the buckets, with 0 for a bucket that is not held.
+
+        Parameters
+        ----------
+        reports : array of ``dtype``
+            Reports, one per user.
+
+        Returns
+        -------
+        array of uint8
+            Zeros and ones, shape (n, k).
+        """
         held = unpack(np.ascontiguousarray(reports["positions"]), self.k)
         ranks = np.cumsum(held, axis=1) - 1
         bits = unpack(np.ascontiguousarray(reports["bits"]), self.held)
         return np.asarray(held * np.take_along_axis(bits, np.maximum(ranks, 0), axis=1), np.uint8)
 
     def count(self, reports: NDArray[Any]) -> Counts:
-        """Return how many reports have a 1 for each bucket."""
+        """Return how many reports have a 1 for each bucket.
+
+        Parameters
+        ----------
+        reports : array of ``dtype``
+            Reports, one per user.
+
+        Returns
+        -------
+        array of int64
+            One count per bucket.
+        """
         return self._add(reports, self.rows)
 
     def answers(self, reports: NDArray[Any]) -> Counts:
-        """Return how many reports hold each bucket."""
+        """Return how many reports hold each bucket.
+
+        Parameters
+        ----------
+        reports : array of ``dtype``
+            Reports, one per user.
+
+        Returns
+        -------
+        array of int64
+            One number per bucket.
+        """
         return self._add(reports, lambda part: np.ascontiguousarray(part["positions"]))
 
     def _add(self, reports: NDArray[Any], rows: Any) -> Counts:
@@ -110,21 +178,76 @@ class HeldBits(Format):
         return counts
 
     def most(self, values: int) -> int:
-        """Return at most as many as are held."""
+        """Return the largest number of ones of one report in a given number of buckets.
+
+        Parameters
+        ----------
+        values : int
+            Number of buckets.
+
+        Returns
+        -------
+        int
+            At most the number of held buckets.
+        """
         return min(values, self.held)
 
     def moments(self, own: Fraction, other: Fraction) -> Affine:
-        """Return the channel for the users who hold a bucket."""
+        """Return the channel for the users who hold a bucket.
+
+        Parameters
+        ----------
+        own : Fraction
+            Probability of a 1 for the user's own bucket.
+        other : Fraction
+            Probability of a 1 for another bucket.
+
+        Returns
+        -------
+        Affine
+            The channel in exact fractions.
+        """
         return Bits(self.k).moments(own, other) if self.held == self.k else Affine(own, other)
 
     def ratio(self, own: Fraction, other: Fraction) -> Fraction:
-        """Return the ratio for two values, both of them held unless one bit is all there is."""
+        """Return the largest ratio of probabilities of a report between two values.
+
+        With one held bucket, two values differ in one bit at most. Otherwise the ratio is that of
+        two values whose buckets are both held.
+
+        Parameters
+        ----------
+        own : Fraction
+            Probability of a 1 for the user's own bucket.
+        other : Fraction
+            Probability of a 1 for another bucket.
+
+        Returns
+        -------
+        Fraction
+            The exact ratio.
+        """
         alone = max(own / other, (1 - other) / (1 - own))
         return alone if self.held == 1 else Bits(self.k).ratio(own, other)
 
     def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
-        """Return three times the number of ones at other buckets, plus 0 where the own bucket is
-        not held, 1 where its bit is 0, and 2 where it is 1.
+        """Return numbers that are equal for reports of equal probability.
+
+        The probabilities are those for a user with the given bucket. A level is three times the
+        number of ones at other buckets, plus the state of the own bucket. The state is 0 if the
+        bucket is not held, 1 if its bit is 0, and 2 if its bit is 1.
+
+        Parameters
+        ----------
+        reports : array of ``dtype``
+            Reports, one per user.
+        value : int
+            Bucket of the user.
+
+        Returns
+        -------
+        array of int64
+            One level per report.
         """
         held = unpack(np.ascontiguousarray(reports["positions"]), self.k)[:, value]
         bits = self.contributions(reports)
@@ -132,7 +255,24 @@ class HeldBits(Format):
         return np.asarray(3 * (bits.sum(axis=1, dtype=np.int64) - own) + held + own)
 
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
-        """Return the product of the bits' probabilities, for one of the sets of positions."""
+        """Return the probability of one report at a level.
+
+        It is the product of the probabilities of the bits and of the set of positions.
+
+        Parameters
+        ----------
+        level : int
+            Level of the report, as ``levels`` returns it.
+        own : Fraction
+            Probability of a 1 for the user's own bucket.
+        other : Fraction
+            Probability of a 1 for another bucket.
+
+        Returns
+        -------
+        Fraction
+            The exact probability.
+        """
         ones, state = divmod(level, 3)
         rest = (1 - other) ** (self.held - (state > 0) - ones)
         sets = Fraction(1, comb(self.k, self.held))
@@ -141,20 +281,42 @@ class HeldBits(Format):
 
 @dataclass(frozen=True)
 class DBitFlipPM(Memoized):
-    """dBitFlipPM: values fall into b buckets, and a user answers for ``d_bits`` of them, the same
-    for ever, with a randomized bit each.
+    """dBitFlipPM: randomized bits for a few buckets of values, drawn once for ever.
 
-    The bucket of v is ⌊v·b/k⌋. A bit is 1 with probability p = √e^eps_perm/(√e^eps_perm + 1) if the
-    bucket is the user's and q = 1 − p otherwise. The bits are drawn once for each held position
-    that the bucket can match, and once for matching none; there is no second round. A bucket is
-    estimated from the users who hold it. b = k and d_bits = b by default. With one bit, two values
-    differ in that bit at most, so the loss is eps_perm/2. Choose it where values are numbers that
-    change a little from time to time: within a bucket nothing is told. **The positions link the
-    reports of a user**, because they are sent with each of them; so does the whole report, as long
-    as the bucket stays the same.
+    Values fall into b buckets. The bucket of v is ⌊v·b/k⌋. A user answers for the same ``d_bits``
+    buckets for ever, with one randomized bit for each. A bit is 1 with probability
+    p = √e^eps_perm/(√e^eps_perm + 1) if the bucket is the user's, and with q = 1 − p otherwise.
+
+    The bits are drawn once for each held position that the bucket can match, and once for matching
+    none. There is no second round. A bucket is estimated from the users who hold it.
+
+    With one bit, two values differ in that bit at most, so the loss is eps_perm/2. Choose it where
+    values are numbers that change a little from time to time. Changes within a bucket reveal
+    nothing.
+
+    **The positions link the reports of a user**, because they are sent with each report. The whole
+    report also links them, as long as the bucket stays the same.
 
     Ding, Kulkarni and Yekhanin, "Collecting telemetry data privately", NIPS 2017.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    b : int, optional
+        Number of buckets, at most k. None, the default, is k.
+    d_bits : int, optional
+        Number of buckets that a user answers for, at most b. None, the default, is b.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
+
+    Examples
+    --------
     >>> protocol = DBitFlipPM(360, eps_perm=2.0, b=12, d_bits=3)
     >>> protocol.report_bytes, protocol.privacy.report, protocol.privacy.lifetime
     (3, 2.0, 2.0)
@@ -176,7 +338,7 @@ class DBitFlipPM(Memoized):
 
     @cached_property
     def weights(self) -> tuple[int, int]:
-        """p and q as realised, times 2⁶⁴."""
+        """The probabilities p and q as realised, times 2⁶⁴."""
         if self.b > self.k:
             raise ValueError(f"b must be at most k={self.k}, a bucket a value, not {self.b}")
         if self.d_bits > self.b:
@@ -187,23 +349,23 @@ class DBitFlipPM(Memoized):
 
     @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """p and q as realised."""
+        """The probabilities p and q as realised."""
         own, other = self.weights
         return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
 
     @cached_property
     def format(self) -> HeldBits:
-        """The held positions, and their bits."""
+        """The format of a report: the held positions and their bits."""
         return HeldBits(self.b, self.d_bits)
 
     @property
     def permanent(self) -> "DBitFlipPM":
-        """The protocol itself: a report is the permanent answer."""
+        """The protocol itself, because a report is the permanent answer."""
         return self
 
     @property
     def lasting(self) -> Affine:
-        """The same as the channel: all of it lasts."""
+        """The channel itself, because the whole report is permanent."""
         return self.moments
 
     @property
@@ -212,7 +374,18 @@ class DBitFlipPM(Memoized):
         return self.b
 
     def cell_of(self, values: Counts) -> Counts:
-        """Return the bucket of each value."""
+        """Return the bucket of each value.
+
+        Parameters
+        ----------
+        values : array of int
+            Values, one per user.
+
+        Returns
+        -------
+        array of int64
+            Buckets, which are 0, …, b − 1.
+        """
         return (np.asarray(values, np.uint64) * np.uint64(self.b) // np.uint64(self.k)).astype(
             np.int64
         )
@@ -224,7 +397,10 @@ class DBitFlipPM(Memoized):
 
     @property
     def classes(self) -> int:
-        """The number of memo classes: which held position is matched, or none."""
+        """The number of memo classes.
+
+        There is one for each held position, and one for no match if that is possible.
+        """
         return min(self.d_bits + 1, self.b)
 
     @cached_property
@@ -235,7 +411,7 @@ class DBitFlipPM(Memoized):
         )
 
     def _held_positions(self, source: Source, n: int) -> NDArray[np.uint8]:
-        """Return the positions that users hold: uniform sets."""
+        """Return the positions that users hold, which are uniform random sets."""
         held = np.full((n, _width(self.b)), 0xFF, np.uint8)
         held[:, -1] = layouts.last_byte(self.b)
         if self.d_bits < self.b:
@@ -248,7 +424,7 @@ class DBitFlipPM(Memoized):
         return held
 
     def _ranks(self, values: Counts, held: NDArray[np.uint8]) -> Counts:
-        """Return which of the held positions each user's bucket is, or −1 for none."""
+        """Return the number of the held position that is each user's bucket, or −1 for none."""
         ranks = np.empty(len(values), np.int64)
         draws.choose("positions", held.size).ranks(held, self.cell_of(values), ranks)
         return ranks

@@ -1,4 +1,4 @@
-"""What a device has spent, and the file that keeps it together with the secret."""
+"""The ledger of a client, and the file that keeps it together with the secret."""
 
 import os
 import stat
@@ -22,21 +22,39 @@ Charges = list[Charge]
 
 
 class LimitReached(RuntimeError):
-    """A report was not made, because it would cost more than the client's limit leaves."""
+    """Exception raised instead of a report that would exceed the limit of the client."""
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """What was charged, by account.
+    """The charges of a client, by account.
 
-    Memo classes, each paid for once, and reports that are paid for one by one.
+    A memo class is charged once. Other reports are charged one by one.
+
+    Parameters
+    ----------
+    classes : dict of int to frozenset of int
+        Memo classes charged, by account.
+    reports : dict of int to int
+        Number of reports charged one by one, by account.
     """
 
     classes: dict[int, frozenset[int]] = field(default_factory=dict)
     reports: dict[int, int] = field(default_factory=dict)
 
     def add_charges(self, charges: Charges) -> "Ledger":
-        """Return the ledger after these charges; itself if all of them have been paid for."""
+        """Return the ledger after these charges.
+
+        Parameters
+        ----------
+        charges : list of tuple
+            Pairs of an account and a memo class. None in place of the class charges for one report.
+
+        Returns
+        -------
+        Ledger
+            The new ledger, or this one if all the charges were made before.
+        """
         classes, reports = dict(self.classes), dict(self.reports)
         for account, each in charges:
             if each is None:
@@ -48,14 +66,25 @@ class Ledger:
         )
 
     def spent(self, prices: tuple[float, ...]) -> float:
-        """Return what all charges cost together."""
+        """Return the cost of all charges together.
+
+        Parameters
+        ----------
+        prices : tuple of float
+            Cost of one charge, one per account.
+
+        Returns
+        -------
+        float
+            The sum of the costs.
+        """
         times = [len(self.classes.get(j, ())) + self.reports.get(j, 0) for j in range(len(prices))]
         return float(sum(Fraction(price) * n for price, n in zip(prices, times, strict=True) if n))
 
 
 @dataclass(frozen=True)
 class State:
-    """All that a client's file holds."""
+    """The content of a client's file."""
 
     secret: bytes = field(repr=False)
     label: str
@@ -79,7 +108,7 @@ class State:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "State":
-        """Return the state that ``to_bytes`` wrote; anything else is a ValueError."""
+        """Return the state that ``to_bytes`` wrote; other data is a ValueError."""
         line, end, rest = data.partition(b"\n")
         if not end or _digest(line + end) != rest:
             raise ValueError("it is truncated or was altered: its digest does not match")
@@ -114,17 +143,20 @@ def _check_number(n: object) -> int:
 
 
 def _digest(line: bytes) -> bytes:
-    """Return the line that tells a damaged file from a whole one."""
+    """Return the line by which a damaged file is detected."""
     return digest_of(line).hex().encode() + b"\n"
 
 
 class Store:
-    """A file with a client's state, readable by its owner only, and beside it a lock that says
-    whether there has been one.
+    """A file with a client's state, readable by its owner only, with a lock file beside it.
 
-    A commit writes a new file, makes it durable and renames it over the old one: whenever that is
-    interrupted, the file is the old or the new one, whole. If the file is gone although there has
-    been one, that is an error: a new secret would give the values away a second time.
+    The lock file records that the file was once created.
+
+    A commit is an atomic write. It writes a new file, makes it durable and renames it over the old
+    one. After an interruption, the file is the complete old one or the complete new one.
+
+    If the file was created before and is gone, opening it is an error. A new secret would reveal
+    the values a second time.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -143,7 +175,7 @@ class Store:
         self._latest: tuple[bytes, State] | None = None
 
     def open(self, fresh: State) -> State:
-        """Return the state in the file, or begin with ``fresh`` if there never was one."""
+        """Return the state in the file, or begin with ``fresh`` if the file was never created."""
         with self._lock_file() as lock:
             if os.path.exists(self.path):
                 state = self.read()
@@ -192,7 +224,7 @@ class Store:
         try:
             _require_owned(self.path, os.fstat(descriptor))
             data = bytearray()
-            # It sets aside as much as it is asked for
+            # os.read allocates as much as it is asked for
             while part := os.read(descriptor, min(PART, LARGEST_FILE + 1 - len(data))):
                 data += part
         finally:
@@ -200,7 +232,7 @@ class Store:
         try:
             if len(data) > LARGEST_FILE:
                 raise ValueError(f"it has more than {LARGEST_FILE} bytes")
-            latest = self._latest  # threads may put another one there
+            latest = self._latest  # another thread may replace it
             if latest is None or latest[0] != data:
                 latest = self._latest = bytes(data), State.from_bytes(bytes(data))
             return latest[1]
@@ -208,7 +240,7 @@ class Store:
             raise ValueError(f"{self.path} cannot be used: {error}") from None
 
     def _write(self, state: State) -> None:
-        with suppress(FileNotFoundError):  # of a commit that was interrupted
+        with suppress(FileNotFoundError):  # present after an interrupted commit
             os.unlink(f"{self.path}.new")
         descriptor = os.open(
             f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o600
@@ -232,7 +264,7 @@ class Store:
 
     @contextmanager
     def _lock_file(self) -> Iterator[int]:
-        """Hold the lock, against other processes and other threads."""
+        """Hold the lock against other processes and other threads."""
         path = f"{self.path}.lock"
         while True:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
@@ -244,12 +276,12 @@ class Store:
                     ):
                         yield descriptor
                         return
-            finally:  # or it was removed meanwhile: somebody else may hold the new one
+            finally:  # or the lock file was removed: another process may hold the new one
                 os.close(descriptor)
 
 
 def _require_owned(path: str, about: os.stat_result) -> None:
-    """Refuse what is no regular file of this user's own."""
+    """Refuse everything but a regular file of this user that no other user can access."""
     if not stat.S_ISREG(about.st_mode):
         raise ValueError(f"{path} cannot be used: it is not a regular file")
     if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):

@@ -1,6 +1,7 @@
-"""Protocols that remember.
+"""Base of the protocols with memory.
 
-What is randomized once and for all, and what every report adds to it.
+A permanent answer is randomized once for ever. Reports are derived from it, with fresh noise if
+there is a second round.
 """
 
 from abc import abstractmethod
@@ -22,7 +23,7 @@ from ..mechanism import Charge, Counts, as_readonly
 from ..protocol import OneShot, Protocol, declared
 from ..protocols.formats import Format
 
-# Users whose permanent answers exist at a time, or fewer where reports are large
+# Users whose permanent answers are in memory at a time, or fewer if reports are large
 REMEMBERED_TOGETHER = 2**14
 
 
@@ -30,7 +31,15 @@ First = TypeVar("First", bound=OneShot)
 
 
 class Recalled(NamedTuple):
-    """What lasts of users' reports: the memo classes of their values, and permanent answers."""
+    """The permanent state of users: the memo classes of their values, and their permanent answers.
+
+    Parameters
+    ----------
+    classes : array of int
+        Memo class of each user's value.
+    permanent : array of ``report_dtype``
+        Permanent answer of each user for this class.
+    """
 
     classes: Counts
     permanent: NDArray[Any]
@@ -38,20 +47,28 @@ class Recalled(NamedTuple):
 
 @dataclass(frozen=True)
 class Memoized(Protocol):
-    """A protocol whose reports about an unchanged value tell no more, all together, than one
-    permanent answer does.
+    """Base of the protocols with memory.
+
+    All reports about an unchanged value together reveal no more than one permanent answer.
 
     The permanent answer belongs to the user and the *memo class* of the value. ``randomize`` makes
-    the *first report of new users*: to report again, use ``Client`` (one device) or ``Panel`` (many
+    the *first report of new users*. To report again, use ``Client`` (one device) or ``Panel`` (many
     users).
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
     """
 
     eps_perm: float = declared(validate.budget)
 
-    # What a subclass declares
+    # Declared by a subclass
 
     linked: ClassVar[str] = "unknown"
-    """Whether the reports of one user can be told to be of one user: "yes", "for large k", "no"."""
+    """Linkability of the reports of one user: "yes", "for large k", "no" or "unknown"."""
 
     @property
     @abstractmethod
@@ -67,15 +84,15 @@ class Memoized(Protocol):
 
     @abstractmethod
     def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
-        """Write what is sent, given permanent answers."""
+        """Write the reports to send, given permanent answers."""
 
-    # What follows
+    # Derived
 
     @cached_property
     def privacy(self) -> Privacy:
-        """What is promised, exactly.
+        """The exact privacy losses.
 
-        One report alone, and all reports ever made about an unchanged value.
+        They are those of one report alone, and of all reports about an unchanged value.
         """
         assert self.permanent is not None
         return Privacy.of(
@@ -133,11 +150,22 @@ class Memoized(Protocol):
 
 @dataclass(frozen=True)
 class Chain(Memoized):
-    """Two rounds: a one-shot protocol whose report is kept, and a second round, drawn anew for
+    """Base of the protocols of two rounds.
+
+    The first round is a one-shot protocol whose report is kept. The second round is drawn anew for
     every report.
 
-    Together they are at most eps_1 for one report, exactly; all reports are post-processing of the
-    first round, which is eps_perm.
+    Both rounds together cost at most eps_1 for one report, exactly. All reports are post-processing
+    of the first round, which costs eps_perm.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    eps_perm : float
+        Privacy budget of all reports about an unchanged value.
+    eps_1 : float
+        Privacy budget of the first report. It is also that of any other report alone.
     """
 
     eps_1: float = declared(validate.budget)
@@ -145,35 +173,36 @@ class Chain(Memoized):
     @property
     @abstractmethod
     def permanent(self) -> OneShot:
-        """The first round, a protocol of its own: its reports are the permanent answers."""
+        """The first round, a protocol whose reports are the permanent answers."""
 
     @property
     @abstractmethod
     def second(self) -> tuple[int, int]:
-        """The probabilities with which the second round keeps what the permanent answer supports,
-        and adds what it does not, times 2⁶⁴.
+        """The probabilities of the second round, times 2⁶⁴.
+
+        They are those of keeping a supported entry of the permanent answer, and of adding another.
         """
 
     @cached_property
     def format(self) -> Format:
-        """A report is what the first round's is."""
+        """The format of a report, which is that of the first round."""
         return self.permanent.format
 
     @property
     def _second_chances(self) -> tuple[Fraction, Fraction]:
-        """The second round's probabilities."""
+        """The probabilities of the second round."""
         own, other = self.second
         return Fraction(own, exact.WORD), Fraction(other, exact.WORD)
 
     @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """The probabilities of both rounds together, as the format has them."""
+        """The probabilities of both rounds together, as the format uses them."""
         both = Affine(*self.permanent.chances).then(*self._second_chances)
         return Fraction(both.p), Fraction(both.q)
 
     @property
     def lasting(self) -> Affine:
-        """The channel of what a report contributes on average given the permanent answer."""
+        """The channel of the mean contribution of a report, given the permanent answer."""
         return self.permanent.moments.recalled(*self._second_chances)
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
@@ -185,7 +214,7 @@ class Chain(Memoized):
 
     @property
     def classes(self) -> int:
-        """The number of memo classes: every value is one of its own."""
+        """The number of memo classes, which is k: every value is its own class."""
         return self.k
 
     def _remember(self, values: Counts, users: Counts, memory: Source, out: NDArray[Any]) -> Counts:

@@ -1,4 +1,4 @@
-"""Many users over time, and what their rounds say together."""
+"""Panel: many users over time, and estimates over several rounds."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
@@ -16,21 +16,41 @@ from ..mechanism import Counts, Mechanism, require_mechanism
 from ..protocol import Protocol
 
 USERS = 2**40
-# Users who are asked together, or fewer where reports are large: what lasts of them is in memory
+# Users processed together, or fewer if reports are large: their permanent state is in memory
 TOGETHER = 2**17
 
 
 class Panel:
-    """n users who report round after round, in simulations and in tests of a collection.
+    """Panel of n users who report round after round, in simulations and tests of a collection.
 
-    ``Client`` for all of them at once.
+    A panel is a ``Client`` for each of its users, all at once.
 
-    Everything that lasts is derived from one key, when it is needed: no table of permanent answers
-    is kept, only the key and how far the streams of fresh noise have gone. ``rng`` is as for
-    ``randomize``; any split of a round into calls, and any number of threads, give the same reports
-    to the bit. Pickles remember the same and draw fresh noise of their own; a panel with a seed
-    cannot be pickled, because it would repeat the noise.
+    The permanent state is derived from one key when it is needed. No table of permanent answers is
+    kept. The panel keeps only the key and the positions in the streams of fresh noise. Any split of
+    a round into calls, and any number of threads, give bit-identical reports.
 
+    A pickled panel keeps the permanent state and draws its own fresh noise. A panel with a seed
+    cannot be pickled, because the copy would repeat the noise.
+
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        Mechanism of the reports.
+    n : int
+        Number of users. It is at most 2⁴⁰.
+    rng : None, int, SeedSequence, Generator or Stream
+        Source of randomness. None, the default, is the operating system: use it to collect. Seeds
+        are for simulations.
+
+    Raises
+    ------
+    TypeError
+        If ``mechanism`` is not a mechanism, or if ``n`` is not an integer.
+    ValueError
+        If ``n`` is out of range.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import LOSUE, over_rounds
     >>> protocol = LOSUE(4, eps_perm=3.0, eps_1=1.5)
     >>> panel, values = Panel(protocol, 10_000, rng=1), np.arange(10_000) % 3
@@ -54,9 +74,28 @@ class Panel:
     protocol = old_attribute("protocol", "mechanism")
 
     def report(self, values: ArrayLike, users: ArrayLike | None = None) -> NDArray[Any]:
-        """Return a report of each user about the present values.
+        """Return one report per user about the present values.
 
-        ``users`` says whose they are where not all report.
+        Parameters
+        ----------
+        values : array of int
+            Present values, one per user. For a solution, a table with one row per user.
+        users : array of int, optional
+            Numbers of the users whose values these are, without repetition. None, the default, is
+            all users in order.
+
+        Returns
+        -------
+        array of ``report_dtype``
+            One report per user. If ``values`` is that of one user, one report.
+
+        Raises
+        ------
+        ValueError
+            If a value is outside the domain, if a user is unknown or given twice, or if the numbers
+            of values and users differ.
+        TypeError
+            If a value or a user is not an integer.
         """
         held, numbers, single = self._inputs(values, users)
         reports = np.empty(len(numbers), self.mechanism.report_dtype)
@@ -66,8 +105,30 @@ class Panel:
         return found
 
     def tally(self, values: ArrayLike, users: ArrayLike | None = None) -> Tally:
-        """Return the tally of what ``report`` would return, without keeping more than a part of the
-        reports.
+        """Return the tally of one round, without all its reports in memory.
+
+        It is the tally of the reports that ``report`` would return.
+
+        Parameters
+        ----------
+        values : array of int
+            Present values, one per user. For a solution, a table with one row per user.
+        users : array of int, optional
+            Numbers of the users whose values these are, without repetition. None, the default, is
+            all users in order.
+
+        Returns
+        -------
+        Tally
+            The tally of these users.
+
+        Raises
+        ------
+        ValueError
+            If a value is outside the domain, if a user is unknown or given twice, or if the numbers
+            of values and users differ.
+        TypeError
+            If a value or a user is not an integer.
         """
         held, numbers, _ = self._inputs(values, users)
         dtype = self.mechanism.report_dtype
@@ -77,9 +138,27 @@ class Panel:
         )
 
     def run(self, rounds: Iterable[ArrayLike]) -> Rounds:
-        """Return the estimate of each round, given an iterable of everybody's values in each.
+        """Return the estimate of each round, given the values of all users in each round.
 
-        ``tally`` is for rounds to be combined.
+        Use ``tally`` for rounds that are to be combined.
+
+        Parameters
+        ----------
+        rounds : iterable of arrays of int
+            Values of all n users, one array per round. For a solution, one table per round.
+
+        Returns
+        -------
+        Rounds
+            One estimate per round, in order.
+
+        Raises
+        ------
+        TypeError
+            If ``rounds`` is not an iterable of values, or if a value is not an integer.
+        ValueError
+            If a value is outside the domain, or if a round does not have n users. The message names
+            the round.
         """
         single = isinstance(rounds, np.ndarray) and rounds.ndim == 0
         if (
@@ -99,18 +178,21 @@ class Panel:
         return found
 
     def _blocks(self, n: int) -> Iterator[slice]:
-        """Divide n users into those that are asked together."""
+        """Divide n users into blocks that are processed together."""
         step = max(1, min(TOGETHER, 2**24 // self.mechanism.report_bytes))
         return (slice(low, min(n, low + step)) for low in range(0, n, step))
 
     def _write(self, values: Counts, users: Counts, out: NDArray[Any]) -> NDArray[Any]:
-        """Write the reports of users: what lasts of them first, then what does not."""
+        """Write the reports of users.
+
+        First their permanent state is derived, then fresh noise is added.
+        """
         recalled = self.mechanism._recall(values, users, self._memory)
         self.mechanism._report(recalled, self._fresh, out)
         return out
 
     def _inputs(self, values: ArrayLike, users: ArrayLike | None) -> tuple[Counts, Counts, bool]:
-        """Return values and whose they are, checked, and whether they are of one user."""
+        """Return the values and the users' numbers, checked, and True if one user was given."""
         held, single = self.mechanism._inputs(values, "values")
         if users is None:
             if len(held) != self.n:
@@ -147,16 +229,37 @@ class Panel:
 
 
 def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
-    """Return the estimate of the frequencies over several rounds of the *same* users, with the
-    error that is left.
+    """Return the estimate of the frequencies over several rounds of the *same* users.
 
-    Rounds share what lasts, the permanent answers above all, so the error does not go to 0 with the
-    number of rounds; adding the tallies, as if of new users, would state it several times too
-    small. The error is that for unchanged values; where values change, the estimate is that of the
-    mean frequencies and the error at most this. A solution gives ``Estimates``. Every round must be
-    of all these users; that they are the same ones is for the caller to know, only their number is
-    checked.
+    Rounds share the permanent state, above all the permanent answers. So the error does not go to 0
+    with the number of rounds. Adding the tallies, as if of new users, would state an error several
+    times too small.
 
+    The stated error is that for unchanged values. If values change, the estimate is that of the
+    mean frequencies, and the error is at most the stated one.
+
+    Every round must be of all these users. Only the number of users is checked. The caller has to
+    make sure that they are the same users.
+
+    Parameters
+    ----------
+    tallies : list of Tally
+        Tallies of one mechanism, one per round.
+
+    Returns
+    -------
+    Estimate or Estimates
+        The estimate over all rounds. A solution gives ``Estimates``.
+
+    Raises
+    ------
+    TypeError
+        If ``tallies`` is not a list of tallies.
+    ValueError
+        If there is no tally, or if the tallies differ in mechanism, survey or number of users.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import LGRR, Panel
     >>> protocol = LGRR(3, eps_perm=2.0, eps_1=1.0)
     >>> panel = Panel(protocol, 30_000, rng=1)

@@ -1,8 +1,7 @@
-"""Second rounds: the noise of every report on top of the permanent answer, so that one report alone
-costs at most eps_1, exactly.
+"""Second rounds: the noise that every report adds to the permanent answer.
 
-The permanent round is given as realised, in fractions; e^eps_1 is enclosed between fractions, and
-weights over 2⁶⁴ are rounded toward privacy.
+With it, one report alone costs at most eps_1, exactly. The permanent round is given as realised, in
+fractions. e^eps_1 is enclosed between fractions. Weights over 2⁶⁴ are rounded toward privacy.
 """
 
 from fractions import Fraction
@@ -12,12 +11,11 @@ from ..core import exact
 
 
 def second_symbols(m: int, p: Fraction, q: Fraction, eps_1: float) -> tuple[int, int]:
-    """Return the weights (T, Q) with which a symbol out of m is kept and replaced by each other
-    one.
+    """Return the weights (T, Q) of keeping a symbol out of m and of each other symbol.
 
-    All paths count, those through third symbols too: the chain's p − q is the product of the
-    rounds', and its ratio (1 + (m − 1)(p − q))/(1 − (p − q)) is at most c for p − q ≤ (c − 1)/(c +
-    m − 1).
+    All paths count, also those through third symbols. The p − q of the chain is the product of the
+    p − q of the rounds. Its ratio (1 + (m − 1)(p − q))/(1 − (p − q)) is at most c for
+    p − q ≤ (c − 1)/(c + m − 1).
 
     >>> t, q = second_symbols(3, Fraction(1, 2), Fraction(1, 4), 0.5)
     >>> t + 2 * q == 2**64, round(t / 2**64, 6)
@@ -39,8 +37,8 @@ def second_bits(p: Fraction, q: Fraction, eps_1: float, *, half: bool, k: int) -
 
     A 1 stays 1 with probability 1 − Q/2⁶⁴, or 1/2 if ``half``.
 
-    The less noise, the larger the ratio, so the least Q that keeps it within e^eps_1 is found by
-    bisection.
+    The ratio grows as the noise shrinks. Bisection finds the smallest Q that keeps the ratio within
+    e^eps_1.
 
     >>> second_bits(Fraction(1, 2), Fraction(1, 10), 0.5, half=False, k=5) / 2**64
     0.3469258359976818
@@ -65,7 +63,7 @@ def second_bits(p: Fraction, q: Fraction, eps_1: float, *, half: bool, k: int) -
 
 
 def _unreachable(eps_1: float, ratio: Fraction) -> ValueError:
-    """Return the error where no noise at all would cost less than eps_1."""
+    """Return the error for an eps_1 that no report reaches, even without second-round noise."""
     return ValueError(
         f"eps_1={eps_1!r} has no second round: the permanent round leaves at most"
         f" eps_1={exact.largest_below(ratio)!r}"

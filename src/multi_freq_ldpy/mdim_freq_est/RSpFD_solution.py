@@ -1,4 +1,6 @@
-"""Random sampling plus fake data (RS+FD), as functions: see ``RSFD`` for what it promises.
+"""Random sampling plus fake data (RS+FD) as functions.
+
+``RSFD`` documents the privacy that it guarantees.
 
 >>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 8000
 >>> reports = [RSpFD_GRR_Client(record, [2, 3], 2, 4.0) for record in records]

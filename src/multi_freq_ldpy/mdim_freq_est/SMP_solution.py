@@ -1,4 +1,4 @@
-"""Sampling one attribute, as functions.
+"""Sampling one attribute (SMP) as functions.
 
 >>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 8000
 >>> reports = [SMP_GRR_Client(record, [2, 3], 2, 4.0) for record in records]

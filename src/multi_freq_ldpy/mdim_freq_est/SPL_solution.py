@@ -1,4 +1,4 @@
-"""Splitting the budget over all attributes, as functions.
+"""Splitting the budget over all attributes (SPL) as functions.
 
 >>> records = [(0, 2), (1, 2), (1, 1), (1, 1), (0, 2)] * 4000
 >>> reports = [SPL_GRR_Client(record, [2, 3], 2, 6.0) for record in records]

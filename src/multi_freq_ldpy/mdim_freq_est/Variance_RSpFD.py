@@ -1,7 +1,8 @@
-"""The variance of RS+FD as functions, for users drawn from a population; arguments may be arrays.
+"""The variance of RS+FD as functions, for users drawn from a population.
 
-``solution.variance(n, f)`` is for given users. Drawing them adds the variance of a sample, f·(1 −
-f)/n, which these formulas of the paper hold: they describe the error in estimating the population.
+Arguments may be arrays. ``solution.variance(n, f)`` is the variance for given users. Drawing the
+users adds the variance of a sample, f·(1 − f)/n. These formulas of the paper include it: they
+describe the error of an estimate of the population.
 
 >>> round(VAR_RSpFD_GRR(p=0.7, q=0.1, k=4, d=3, n=1000, f=0.2), 5)
 0.00456
@@ -28,7 +29,35 @@ def _variance(p: Any, q: Any, fake: Any, d: ArrayLike, n: ArrayLike, f: ArrayLik
 def VAR_RSpFD_GRR(
     p: ArrayLike, q: ArrayLike, k: ArrayLike, d: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0
 ) -> Any:
-    """Return the variance of RS+FD[GRR]; p and q at the amplified budget."""
+    """Return the variance of a frequency that is estimated with RS+FD[GRR].
+
+    Parameters
+    ----------
+    p : float or array
+        Probability that a real report supports the user's own value, at the amplified budget.
+    q : float or array
+        Probability that a real report supports another given value, at the amplified budget. It
+        must be smaller than ``p``.
+    k : int or array
+        Number of possible values, which are 0, …, k − 1.
+    d : int or array
+        Number of attributes.
+    n : int or array
+        Number of users.
+    f : float or array
+        True frequency of the value. It is that of the population.
+
+    Returns
+    -------
+    float or array
+        d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report supports the
+        value with probability φ = 1/k.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+    """
     p, q = check_probabilities(p, q)
     return _variance(p, q, 1 / validate.numbers("k", k, 2), d, n, f)
 
@@ -36,7 +65,33 @@ def VAR_RSpFD_GRR(
 def VAR_RSpFD_UE_zero(
     p: ArrayLike, q: ArrayLike, d: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0
 ) -> Any:
-    """Return the variance of RS+FD[UE-zero]; p and q at the amplified budget."""
+    """Return the variance of a frequency that is estimated with RS+FD[UE-zero].
+
+    Parameters
+    ----------
+    p : float or array
+        Probability that a real report supports the user's own value, at the amplified budget.
+    q : float or array
+        Probability that a real report supports another given value, at the amplified budget. It
+        must be smaller than ``p``.
+    d : int or array
+        Number of attributes.
+    n : int or array
+        Number of users.
+    f : float or array
+        True frequency of the value. It is that of the population.
+
+    Returns
+    -------
+    float or array
+        d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report supports the
+        value with probability φ = q.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+    """
     p, q = check_probabilities(p, q)
     return _variance(p, q, q, d, n, f)
 
@@ -44,6 +99,34 @@ def VAR_RSpFD_UE_zero(
 def VAR_RSpFD_UE_rnd(
     p: ArrayLike, q: ArrayLike, k: ArrayLike, d: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0
 ) -> Any:
-    """Return the variance of RS+FD[UE-rnd]; p and q at the amplified budget."""
+    """Return the variance of a frequency that is estimated with RS+FD[UE-rnd].
+
+    Parameters
+    ----------
+    p : float or array
+        Probability that a real report supports the user's own value, at the amplified budget.
+    q : float or array
+        Probability that a real report supports another given value, at the amplified budget. It
+        must be smaller than ``p``.
+    k : int or array
+        Number of possible values, which are 0, …, k − 1.
+    d : int or array
+        Number of attributes.
+    n : int or array
+        Number of users.
+    f : float or array
+        True frequency of the value. It is that of the population.
+
+    Returns
+    -------
+    float or array
+        d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report supports the
+        value with probability φ = q + (p − q)/k.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+    """
     p, q = check_probabilities(p, q)
     return _variance(p, q, q + (p - q) / validate.numbers("k", k, 2), d, n, f)

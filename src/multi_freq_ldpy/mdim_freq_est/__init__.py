@@ -1,1 +1,1 @@
-"""Several attributes, as functions."""
+"""The paper's functions for several attributes."""

@@ -1,1 +1,1 @@
-"""The functions of the paper, and what they share."""
+"""The functions of the paper, and the code that they share."""

@@ -1,6 +1,6 @@
-"""How the functions of the paper write reports.
+"""The form of reports in the functions of the paper.
 
-What clients return, and what aggregators take, for each family of protocols.
+For each family of protocols, it says what clients return and what aggregators take.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,12 +34,12 @@ from .shared import (
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """One family's way of writing reports.
+    """The form of reports of one family of protocols.
 
-    ``unpack(protocol, reports)`` makes a list of an array of reports about value 0, and
-    ``turner(protocol)`` a function that turns an entry of it, and a value, into what a client with
-    that value returns; with value 0 it is the same report. ``tally(protocol, reports)`` counts what
-    clients returned, or an array of reports.
+    ``unpack(protocol, reports)`` turns an array of reports about value 0 into a list.
+    ``turner(protocol)`` returns a function of an entry of this list and a value. The function
+    returns the report of a client with this value. With value 0 it returns the same report.
+    ``tally(protocol, reports)`` counts the reports that clients returned, or an array of reports.
     """
 
     unpack: Callable[[Any, Any], Sequence[Any]]
@@ -63,7 +63,7 @@ def draw_ahead(factory: Callable[..., Protocol], *parameters: Any) -> Ahead:
                 entry = pop()
             except IndexError:
                 entry = refill()
-            # The same, without a call
+            # The same as ``turn``, without a call
             return (value + entry) % k if symbols else turn(entry, value)
 
         return answer
@@ -90,9 +90,10 @@ def _tally_symbols(protocol: Protocol, reports: Any) -> Tally:
 
 
 def as_symbols(numbers: Any, below: Any) -> NDArray[np.int64] | None:
-    """Return a list of ints from 0 on, below a number or an array of them, as an array.
+    """Return a list of ints as an array, or None for anything else.
 
-    None for anything else.
+    The ints are at least 0. They are smaller than ``below``, which is one number or an array of
+    numbers.
     """
     if type(numbers) not in (list, tuple) or set(map(type, numbers)) != {int}:
         return None
@@ -104,13 +105,13 @@ def _unpack_rows(protocol: Protocol, reports: Any) -> Sequence[Any]:
     return list(unpack(reports, protocol.k).astype(np.float64))
 
 
-FEW = 256  # values for which there are tables of all exchanges
+FEW = 256  # up to this number of values, there are tables of all exchanges
 
 
 @cache
 def _orders(k: int) -> list[Any]:
-    """Return, for each value, the order of entries in which those of 0 and of the value are
-    exchanged.
+    """Return, for each value, the order of entries that exchanges the entries of 0 and of the
+    value.
     """
     entries = np.arange(k)
     orders = np.tile(entries, (k, 1))
@@ -119,9 +120,9 @@ def _orders(k: int) -> list[Any]:
 
 
 def exchange_of(k: int) -> Callable[[Any, int], Any]:
-    """Return what exchanges the entries of 0 and of another value in a row.
+    """Return a function that exchanges the entries of 0 and of another value in a row.
 
-    A copy, as a view would show the noise of other users.
+    It returns a copy, because a view would show the noise of other users.
     """
     if k <= FEW:
         orders = _orders(k)
@@ -136,7 +137,7 @@ def exchange_of(k: int) -> Callable[[Any, int], Any]:
 
 
 def _turn_rows(protocol: Any) -> Callable[[Any, int], Any]:
-    """Return what turns a row about value 0 into one about another value."""
+    """Return a function that turns a row about value 0 into a row about another value."""
     return exchange_of(protocol.k)
 
 
@@ -151,7 +152,8 @@ def _tally_rows(protocol: Protocol, reports: Any) -> Tally:
 def _unpack_pairs(protocol: LocalHashing, reports: Any) -> Sequence[tuple[int, int]]:
     """Return (noise, seed) pairs.
 
-    What was added to the bucket of value 0, which is the bucket of the shift alone.
+    The noise is the number that was added to the bucket of value 0. The shift alone gives this
+    bucket.
     """
     pairs: list[tuple[int, int]] = reports.tolist()
     prime, g = protocol.prime, protocol.g
@@ -205,7 +207,7 @@ def _is_single(protocol: SS) -> bool:
 
 
 def _unpack_sets(protocol: SS, reports: Any) -> Sequence[Any]:
-    """Return sets as rows, True for the values in them."""
+    """Return sets as rows, with True for the values in the set."""
     rows = unpack(reports, protocol.k).view(np.bool_)
     return rows.argmax(axis=1).tolist() if _is_single(protocol) else list(rows)
 
@@ -240,7 +242,7 @@ def _tally_sets(protocol: SS, reports: Any) -> Tally:
 
 
 def _unpack_buckets(protocol: DBitFlipPM, reports: Any) -> Sequence[Any]:
-    """Return rows of b numbers: the bits of the held buckets, and −1 for the others."""
+    """Return rows of b numbers: the bits of the held buckets, and −1 for the other buckets."""
     held = unpack(np.ascontiguousarray(reports["positions"]), protocol.b)
     return list(np.where(held == 1, unpack(protocol.format.rows(reports), protocol.b), -1.0))
 
@@ -284,7 +286,7 @@ def _tally_noisy_rows(protocol: SHE, reports: Any) -> Tally:
 
 
 def require_integers(block: Vector) -> Vector:
-    """Return rows of numbers if they are integers."""
+    """Return rows of numbers, and refuse them if a number is no integer."""
     whole = np.rint(block)
     wrong = (whole != block) | ~(np.abs(block) < 2**31)
     if wrong.any():
@@ -311,5 +313,5 @@ _FORMS: dict[type[Format], Form] = {
 
 
 def form_of(protocol: Protocol) -> Form:
-    """Return how reports of a protocol are written."""
+    """Return the form of reports of a protocol."""
     return NOISY_ROW if isinstance(protocol, SHE) else _FORMS[type(protocol.format)]

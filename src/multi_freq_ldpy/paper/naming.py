@@ -1,13 +1,13 @@
-"""Functions that are written once, and that modules of the paper have under several names."""
+"""Functions that are written once and published under several names."""
 
 from types import FunctionType, MethodType
 from typing import Any
 
 
 class Functions:
-    """Functions as methods of what tells them apart, a protocol for example.
+    """Functions as methods of the object that tells them apart, a protocol for example.
 
-    A module has them under names of its own, and ``publish`` tells them these names.
+    Each module of the paper gives them its own names. ``publish`` tells the methods these names.
     """
 
     _name: str
@@ -17,10 +17,10 @@ class Functions:
 
 
 def publish(module: dict[str, Any]) -> None:
-    """Give methods the names that a module has them under.
+    """Give methods the names that a module uses for them.
 
-    Messages and help show these names, and pickles and copies find the methods by them. Of two
-    names for one method, the first counts.
+    Messages and help show these names. Pickles and copies find the methods by them. If one method
+    has two names, the first name counts.
     """
     named: dict[MethodType, MethodType] = {}
     for name, each in list(module.items()):
@@ -39,6 +39,6 @@ def _rename(method: MethodType, module: str, name: str) -> MethodType:
     function.__annotations__ = written.__annotations__
     function.__module__, function.__qualname__ = module, name
     renamed = MethodType(function, method.__self__)
-    # Not by ``vars``, after which attributes would be found more slowly
+    # ``vars`` is not used, because attributes would be found more slowly afterwards
     setattr(method.__self__, name, renamed)
     return renamed

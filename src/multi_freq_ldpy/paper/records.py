@@ -1,4 +1,4 @@
-"""The functions for several attributes."""
+"""The functions of the paper for several attributes."""
 
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -18,11 +18,14 @@ Pair: TypeAlias = tuple[int, Any]
 
 
 class _Records(Functions, Generic[Answer]):
-    """Functions of a solution with a factory, or with two, ``factory(optimal)``."""
+    """Functions of a solution with one factory, or with two.
+
+    With two, ``factory(optimal)`` returns one of them.
+    """
 
     def __init__(self, solution: type[Solution], factory: Any, **options: Any) -> None:
         self._solution, self._factory, self._options = solution, factory, options
-        # By factory: the last parameters, and what answers
+        # By factory: the last parameters, and the function that answers
         self._latest: dict[Any, tuple[Any, ...]] = {}
 
     def _answer(
@@ -37,10 +40,10 @@ class _Records(Functions, Generic[Answer]):
         lst_b: Any = None,
         d_bits: int | None = None,
     ) -> Answer:
-        """Return what one user sends.
+        """Return the report of one user.
 
-        Call after call the parameters are the same objects, and need not be looked up; lists might
-        have been changed in between.
+        The parameters are usually the same objects in every call, and then need no lookup. Lists
+        are compared, because they may have changed since the last call.
         """
         last = self._latest.get(factory)
         if last is not None and rng is None:
@@ -54,7 +57,7 @@ class _Records(Functions, Generic[Answer]):
                 and d_bits is bits
                 and lst_k == sizes
                 and type(sum(lst_k))
-                is whole  # equal numbers that are no integers change the type of the sum
+                is whole  # a number that is equal but no integer changes the type of the sum
                 and (lst_b is None or (lst_b == buckets and type(sum(lst_b)) is whole))
             ):
                 return answer(input_tuple)  # type: ignore[no-any-return]
@@ -92,26 +95,107 @@ class _Records(Functions, Generic[Answer]):
 
 
 class OneBudget(_Records[Answer]):
-    """Functions of a factory with one budget."""
+    """Functions of a factory with one budget.
+
+    Parameters
+    ----------
+    solution : type
+        The solution: ``SPL``, ``SMP`` or ``RSFD``.
+    factory : callable
+        Makes the protocol of an attribute from its domain size and the budget.
+    **options
+        Further options of the solution, such as ``fake`` of ``RSFD``.
+    """
 
     def answer(
         self, input_tuple: Row, lst_k: Ks, d: int, epsilon: float, *, rng: Rng = None
     ) -> Answer:
-        """Return what one user sends: one entry per attribute, or under SMP the sampled attribute
-        and its entry.
+        """Return the randomized report of one user.
 
-        Under RS+FD, the entries of all attributes but the sampled one are fakes. An entry is a
-        randomized value (GRR) or set (SS).
+        SPL and RS+FD send one entry per attribute. SMP sends the sampled attribute and its entry.
+        Under RS+FD, only the entry of the sampled attribute is real. The other entries are fake.
+
+        Parameters
+        ----------
+        input_tuple : list, tuple or array of int
+            Record of the user: the value of each attribute, from 0 to lst_k[j] − 1 for attribute j.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        epsilon : float
+            Privacy budget of one report. SPL divides it by d for each attribute. SMP spends all of
+            it on the sampled attribute. RS+FD reports the sampled attribute at an amplified budget.
+            The loss between two records may then exceed epsilon: see ``RSFD``.
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        list or tuple
+            List of entries, one per attribute, or under SMP a tuple of the attribute's number and
+            its entry. For GRR, an entry is a value. For SS, it holds the values of a set as an
+            array in ascending order.
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range or does not match ``d``, or if a budget cannot be
+            realised.
         """
         return self._answer(self._factory, input_tuple, rng, lst_k, d, epsilon)
 
     def aggregate(self, reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float) -> list[Vector]:
-        """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+        """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        epsilon : float
+            Privacy budget of one report. SPL divides it by d for each attribute. SMP spends all of
+            it on the sampled attribute. RS+FD reports the sampled attribute at an amplified budget.
+            The loss between two records may then exceed epsilon: see ``RSFD``.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each value, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range or
+            does not match ``d``.
+        """
         return self._aggregate(self._factory, reports_tuple, lst_k, d, epsilon)
 
 
 class OneBudgetChoice(_Records[Answer]):
-    """Functions of two factories with one budget."""
+    """Functions of two factories with one budget.
+
+    Parameters
+    ----------
+    solution : type
+        The solution: ``SPL``, ``SMP`` or ``RSFD``.
+    factory : callable
+        Takes ``optimal`` and returns what makes the protocol of an attribute.
+    **options
+        Further options of the solution, such as ``fake`` of ``RSFD``.
+    """
 
     def answer(
         self,
@@ -123,19 +207,86 @@ class OneBudgetChoice(_Records[Answer]):
         *,
         rng: Rng = None,
     ) -> Answer:
-        """Return what one user sends: one entry per attribute, or under SMP the sampled attribute
-        and its entry.
+        """Return the randomized report of one user.
 
-        Under RS+FD, the entries of all attributes but the sampled one are fakes. An entry is a
-        randomized unary vector (UE), a hashed value and its seed (LH), or a value or unary vector
-        (ADP).
+        SPL and RS+FD send one entry per attribute. SMP sends the sampled attribute and its entry.
+        Under RS+FD, only the entry of the sampled attribute is real. The other entries are fake.
+
+        Parameters
+        ----------
+        input_tuple : list, tuple or array of int
+            Record of the user: the value of each attribute, from 0 to lst_k[j] − 1 for attribute j.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        epsilon : float
+            Privacy budget of one report. SPL divides it by d for each attribute. SMP spends all of
+            it on the sampled attribute. RS+FD reports the sampled attribute at an amplified budget.
+            The loss between two records may then exceed epsilon: see ``RSFD``.
+        optimal : bool
+            True for OUE (UE), for OLH (LH), or to choose between GRR and OUE (ADP). False for SUE
+            (UE), for BLH (LH), or to choose between GRR and SUE (ADP).
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        list or tuple
+            List of entries, one per attribute, or under SMP a tuple of the attribute's number and
+            its entry. For UE, an entry is an array of floats, which are 0 or 1, one per value. For
+            LH, it is the randomized hashed value and the seed of the hash function. For ADP, it is
+            a value (GRR) or an array of floats (UE).
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range or does not match ``d``, or if a budget cannot be
+            realised.
         """
         return self._answer(self._factory(optimal), input_tuple, rng, lst_k, d, epsilon)
 
     def aggregate(
         self, reports_tuple: Sent, lst_k: Ks, d: int, epsilon: float, optimal: bool = True
     ) -> list[Vector]:
-        """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+        """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        epsilon : float
+            Privacy budget of one report. SPL divides it by d for each attribute. SMP spends all of
+            it on the sampled attribute. RS+FD reports the sampled attribute at an amplified budget.
+            The loss between two records may then exceed epsilon: see ``RSFD``.
+        optimal : bool
+            True for OUE (UE), for OLH (LH), or to choose between GRR and OUE (ADP). False for SUE
+            (UE), for BLH (LH), or to choose between GRR and SUE (ADP).
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each value, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range or
+            does not match ``d``.
+        """
         return self._aggregate(self._factory(optimal), reports_tuple, lst_k, d, epsilon)
 
     def aggregate_vectors(
@@ -149,31 +300,139 @@ class OneBudgetChoice(_Records[Answer]):
     ) -> list[Vector]:
         """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
-        ``lst_k`` where rows do not tell it.
+        Parameters
+        ----------
+        reports_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        d : int
+            Number of attributes.
+        epsilon : float
+            Privacy budget of one report. SPL divides it by d for each attribute. SMP spends all of
+            it on the sampled attribute.
+        optimal : bool
+            True for OUE, False for SUE.
+        lst_k : list of int, optional
+            Number of possible values of each attribute. None, the default, means the lengths of the
+            reported rows. It is needed for an array that ``randomize`` returns. Under SMP it is
+            also needed if nobody reported some attribute.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each value, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range. Also
+            if ``lst_k`` is needed and missing.
         """
         return self._aggregate_vectors(self._factory(optimal), reports_tuple, lst_k, d, epsilon)
 
 
 class TwoBudgets(_Records[Answer]):
-    """Functions of a factory with two budgets."""
+    """Functions of a factory with two budgets.
+
+    Parameters
+    ----------
+    solution : type
+        The solution: ``SPL`` or ``SMP``.
+    factory : callable
+        Makes the protocol of an attribute from its domain size and both budgets.
+    **options
+        Further options of the solution, such as ``fake`` of ``RSFD``.
+    """
 
     def answer(
         self, input_tuple: Row, lst_k: Ks, d: int, eps_perm: float, eps_1: float, *, rng: Rng = None
     ) -> Answer:
-        """Return one user's first report: one entry per attribute, or under SMP the sampled
-        attribute and its entry.
+        """Return the first report of a new user.
 
-        An entry is a value (L-GRR), a unary vector, or either (L-ADP).
+        SPL sends one entry per attribute. SMP sends the sampled attribute and its entry.
 
-        Nothing is remembered, so call it once per user. A device that reports again uses
-        ``Client``.
+        The function stores no permanent answer, so call it once per user. A device that reports
+        again uses ``Client``.
+
+        Parameters
+        ----------
+        input_tuple : list, tuple or array of int
+            Record of the user: the value of each attribute, from 0 to lst_k[j] − 1 for attribute j.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. Here it is the budget of a whole
+            record. SPL divides it by d for each attribute. SMP spends all of it on the sampled
+            attribute.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``, and is divided
+            or spent in the same way.
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        list or tuple
+            List of entries, one per attribute, or under SMP a tuple of the attribute's number and
+            its entry. For L-GRR, an entry is a value. For unary encodings, it is an array of
+            floats, which are 0 or 1, one per value. For L-ADP, it is a value (L-GRR) or an array of
+            floats (L-OSUE).
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range or does not match ``d``, or if a budget cannot be
+            realised.
         """
         return self._answer(self._factory, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
     def aggregate(
         self, reports_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
     ) -> list[Vector]:
-        """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+        """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. Here it is the budget of a whole
+            record. SPL divides it by d for each attribute. SMP spends all of it on the sampled
+            attribute.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``, and is divided
+            or spent in the same way.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each value, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range or
+            does not match ``d``.
+        """
         return self._aggregate(self._factory, reports_tuple, lst_k, d, eps_perm, eps_1)
 
     def aggregate_vectors(
@@ -181,18 +440,93 @@ class TwoBudgets(_Records[Answer]):
     ) -> list[Vector]:
         """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
-        ``lst_k`` where rows do not tell it.
+        Parameters
+        ----------
+        reports_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        d : int
+            Number of attributes.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. Here it is the budget of a whole
+            record. SPL divides it by d for each attribute. SMP spends all of it on the sampled
+            attribute.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``, and is divided
+            or spent in the same way.
+        lst_k : list of int, optional
+            Number of possible values of each attribute. None, the default, means the lengths of the
+            reported rows. It is needed for an array that ``randomize`` returns. Under SMP it is
+            also needed if nobody reported some attribute.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each value, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range. Also
+            if ``lst_k`` is needed and missing.
         """
         return self._aggregate_vectors(self._factory, reports_tuple, lst_k, d, eps_perm, eps_1)
 
 
 class SampledTwoBudgets(TwoBudgets[Pair]):
-    """Functions of SMP, with the name that the paper gives their reports, except for L-GRR."""
+    """Functions of SMP with two budgets, for all protocols but L-GRR.
+
+    The paper names their reports ``reports_ue_tuple``.
+
+    Parameters
+    ----------
+    solution : type
+        The solution: ``SMP``.
+    factory : callable
+        Makes the protocol of an attribute from its domain size and both budgets.
+    **options
+        Further options of the solution, such as ``fake`` of ``RSFD``.
+    """
 
     def aggregate(
         self, reports_ue_tuple: Sent, lst_k: Ks, d: int, eps_perm: float, eps_1: float
     ) -> list[Vector]:
-        """Return the estimated frequencies of each attribute, clipped at 0 and normalised."""
+        """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports_ue_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. All of it is spent on the
+            sampled attribute.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each value, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range or
+            does not match ``d``.
+        """
         return self._aggregate(self._factory, reports_ue_tuple, lst_k, d, eps_perm, eps_1)
 
     def aggregate_vectors(
@@ -206,13 +540,49 @@ class SampledTwoBudgets(TwoBudgets[Pair]):
     ) -> list[Vector]:
         """Return the estimated frequencies of each attribute, clipped at 0 and normalised.
 
-        ``lst_k`` where rows do not tell it.
+        Parameters
+        ----------
+        reports_ue_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        d : int
+            Number of attributes.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. All of it is spent on the
+            sampled attribute.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+        lst_k : list of int, optional
+            Number of possible values of each attribute. None, the default, means the lengths of the
+            reported rows. It is needed for an array that ``randomize`` returns, and if nobody
+            reported some attribute.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each value, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range. Also
+            if ``lst_k`` is needed and missing.
         """
         return self._aggregate_vectors(self._factory, reports_ue_tuple, lst_k, d, eps_perm, eps_1)
 
 
 class Buckets(_Records[Answer]):
-    """Functions of dBitFlipPM."""
+    """Functions of dBitFlipPM.
+
+    Parameters
+    ----------
+    solution : type
+        The solution: ``SPL`` or ``SMP``.
+    """
 
     def __init__(self, solution: type[Solution]) -> None:
         super().__init__(solution, DBitFlipPM)
@@ -228,34 +598,141 @@ class Buckets(_Records[Answer]):
         *,
         rng: Rng = None,
     ) -> Answer:
-        """Return one user's first report: one entry per attribute, or under SMP the sampled
-        attribute and its entry.
+        """Return the first report of a new user.
 
-        An entry has a bit for every bucket, −1 where it is not held.
+        SPL sends one entry per attribute. SMP sends the sampled attribute and its entry. The bucket
+        of value v is ⌊v·b/k⌋, for an attribute of k values and b buckets.
 
-        Nothing is remembered, so call it once per user. A device that reports again uses
-        ``Client``.
+        The function stores no permanent answer, so call it once per user. A device that reports
+        again uses ``Client``.
+
+        Parameters
+        ----------
+        input_tuple : list, tuple or array of int
+            Record of the user: the value of each attribute, from 0 to lst_k[j] − 1 for attribute j.
+        lst_k : list of int
+            Number of possible values of each attribute. An array is accepted too.
+        lst_b : list of int
+            Number of buckets of each attribute, from 2 to its number of values. An array is
+            accepted too.
+        d_bits : int
+            Number of buckets that a user holds, for each attribute. It is at most the smallest
+            entry of ``lst_b``.
+        d : int
+            Number of attributes, which is the length of ``lst_k``.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. Here it is the budget of a whole
+            record. SPL divides it by d for each attribute. SMP spends all of it on the sampled
+            attribute.
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        list or tuple
+            List of entries, one per attribute, or under SMP a tuple of the attribute's number and
+            its entry. An entry is an array of floats, one per bucket. It holds the randomized bit,
+            0 or 1, of each bucket that the user holds, and −1 for the others.
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range or does not match ``d``, or if a budget cannot be
+            realised.
         """
         return self._answer(DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, None, lst_b, d_bits)
 
     def aggregate(
         self, reports_tuple: Sent, lst_b: Ks, d_bits: int, d: int, eps_perm: float
     ) -> list[Vector]:
-        """Return the estimated frequencies of each attribute's buckets, clipped at 0 and
-        normalised.
+        """Return the estimated bucket frequencies of each attribute, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        lst_b : list of int
+            Number of buckets of each attribute. An array is accepted too.
+        d_bits : int
+            Number of buckets that a user holds, for each attribute. It is at most the smallest
+            entry of ``lst_b``.
+        d : int
+            Number of attributes, which is the length of ``lst_b``.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. Here it is the budget of a whole
+            record. SPL divides it by d for each attribute. SMP spends all of it on the sampled
+            attribute.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each bucket, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range or
+            does not match ``d``.
         """
         b = _bucket_numbers(lst_b)
         return self._aggregate(DBitFlipPM, reports_tuple, b, d, eps_perm, b=b, d_bits=d_bits)
 
 
 class SampledBuckets(Buckets[Pair]):
-    """Functions of SMP, with the name that the paper gives their reports."""
+    """Functions of dBitFlipPM under SMP.
+
+    The paper names their reports ``reports_ue_tuple``.
+
+    Parameters
+    ----------
+    solution : type
+        The solution: ``SMP``.
+    """
 
     def aggregate(
         self, reports_ue_tuple: Sent, lst_b: Ks, d_bits: int, d: int, eps_perm: float
     ) -> list[Vector]:
-        """Return the estimated frequencies of each attribute's buckets, clipped at 0 and
-        normalised.
+        """Return the estimated bucket frequencies of each attribute, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports_ue_tuple : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the solution returns is accepted too.
+        lst_b : list of int
+            Number of buckets of each attribute. An array is accepted too.
+        d_bits : int
+            Number of buckets that a user holds, for each attribute. It is at most the smallest
+            entry of ``lst_b``.
+        d : int
+            Number of attributes, which is the length of ``lst_b``.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value. All of it is spent on the
+            sampled attribute.
+
+        Returns
+        -------
+        list of array
+            Estimated frequency of each bucket, one array per attribute. The frequencies of an
+            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
+            attribute, or if every raw estimate is 0 or less.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range or
+            does not match ``d``.
         """
         b = _bucket_numbers(lst_b)
         return self._aggregate(DBitFlipPM, reports_ue_tuple, b, d, eps_perm, b=b, d_bits=d_bits)

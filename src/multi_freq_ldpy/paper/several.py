@@ -1,6 +1,6 @@
-"""What the functions for several attributes share.
+"""Code that the functions for several attributes share.
 
-One cached solution a parameter set, records drawn ahead, lists of reports.
+It keeps one solution per set of parameters, draws records ahead, and reads lists of reports.
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
@@ -40,9 +40,9 @@ def _solution_ahead(
     budgets: Any,
     *options: tuple[str, Any],
 ) -> Ahead:
-    """Return the solution for these parameters.
+    """Return the reports drawn ahead for a solution with these parameters.
 
-    ``types`` tells 3.0 from 3 where both are looked up.
+    ``types`` distinguishes 3.0 from 3 in the lookup.
     """
     validate.domain_sizes("lst_k", ks)
     given = {name: list(each) if isinstance(each, tuple) else each for name, each in options}
@@ -59,10 +59,10 @@ def _solution_ahead(
 def _answer_all(
     solution: Any, pop: Callable[[], Any], refill: Callable[[], Any]
 ) -> Callable[[Any], Any]:
-    """Return what answers with an entry an attribute.
+    """Return a function that answers with one entry per attribute.
 
-    Fakes are turned like real reports: what turns reports about 0 into reports about another value
-    leaves the law of fakes as it is.
+    Fake reports are turned like real ones. The bijection that turns reports about 0 into reports
+    about another value does not change the distribution of fakes.
     """
     turns, ks, record_of = _turns_of(solution), solution.ks, _record_checker(solution.ks)
     symbols = all(form_of(each) is SYMBOL for each in solution.protocols)
@@ -73,7 +73,7 @@ def _answer_all(
             entries = pop()
         except IndexError:
             entries = refill()
-        if symbols:  # the same without a call an attribute
+        if symbols:  # the same without one call per attribute
             return list(map(mod, map(add, record, entries), ks))
         return list(map(call, turns, entries, record))
 
@@ -83,7 +83,7 @@ def _answer_all(
 def _answer_sampled(
     solution: Any, pop: Callable[[], Any], refill: Callable[[], Any]
 ) -> Callable[[Any], Any]:
-    """Return what answers with the sampled attribute and its report."""
+    """Return a function that answers with the sampled attribute and its report."""
     turns, record_of = _turns_of(solution), _record_checker(solution.ks)
 
     def answer(input_tuple: Any) -> tuple[int, Any]:
@@ -106,7 +106,7 @@ def draw_solution_ahead(
 ) -> Ahead:
     """Return the reports drawn ahead for a solution with these parameters.
 
-    An option that is a tuple has an entry an attribute.
+    An option that is a tuple has one entry per attribute.
     """
     ks = tuple(lst_k) if type(lst_k) is list else lst_k
     if type(ks) is not tuple:
@@ -131,7 +131,7 @@ def draw_solution_ahead(
 
 
 def _unpack(solution: Any, reports: Any) -> list[Any]:
-    """Return reports as tuples of entries, one an attribute, or for SMP as pairs (attribute,
+    """Return reports as tuples with one entry per attribute, or for SMP as pairs (attribute,
     entry).
     """
     if solution.samples:
@@ -170,9 +170,9 @@ def _check_record(input_tuple: Any, ks: tuple[int, ...]) -> Sequence[int]:
 
 
 def _record_checker(ks: tuple[int, ...]) -> Callable[[Any], Sequence[int]]:
-    """Return what checks a user's record.
+    """Return a function that checks a user's record.
 
-    Quickly where it is a row of an array of integers, as in the paper.
+    It is fast for a row of an array of integers, the paper's form.
     """
     ranges, d, array, int64 = [range(k) for k in ks], len(ks), np.ndarray, np.dtype(np.int64)
     common = frozenset(range(min(*ks, 1024)))
@@ -193,12 +193,12 @@ def aggregate(drawn: Ahead, reports: Any) -> list[Vector]:
     solution._require_countable(large=False)
     tally = solution.tally(reports) if is_packed(solution, reports) else _tally(solution, reports)
     raw = [Estimate.of(each).frequencies for each in tally]
-    # NaN where nobody reported
+    # An estimate is NaN if nobody reported the attribute
     return [postprocess.norm(np.where(np.isnan(each), 0.0, each)) for each in raw]
 
 
 def _tally(solution: Any, reports: Any) -> Tally:
-    """Count reports as clients return them."""
+    """Count reports in the form that clients return."""
     sampled, counts, answers = solution.samples, [], []
     if sampled and (quickly := _tally_sampled(solution, reports)):
         return quickly
@@ -228,9 +228,9 @@ def _tally(solution: Any, reports: Any) -> Tally:
 
 
 def _tally_sampled(solution: SMP, reports: Any) -> Tally | None:
-    """Count pairs (attribute, report) together, where reports are values, or rows of one length.
+    """Count pairs (attribute, report) together, or return None where that is not possible.
 
-    None where they are not.
+    It is possible where reports are values, or rows of one length.
     """
     forms = {form_of(each) for each in solution.leaves}
     if (
@@ -259,7 +259,7 @@ def _tally_sampled(solution: SMP, reports: Any) -> Tally | None:
 
 
 def _count_rows(solution: SMP, which: Any, rows: Sequence[Any]) -> Any:
-    """Count rows in the order in which they lie in memory."""
+    """Count rows in their order in memory."""
     at = 0
 
     def ones(block: Vector) -> Any:
@@ -285,8 +285,10 @@ def _by_attribute(reports: Any, d: int) -> list[list[Any]]:
 
 
 def _check_forms(reports: Any, d: int, sampled: bool) -> None:
-    """Refuse reports that have not an entry an attribute, or are not pairs of an attribute and a
-    report.
+    """Refuse reports of a wrong form.
+
+    Without sampling, a report has one entry per attribute. With sampling, it is a pair of an
+    attribute and a report.
     """
     for i, report in enumerate(reports):
         if (
@@ -307,7 +309,7 @@ def _check_forms(reports: Any, d: int, sampled: bool) -> None:
 def domain_sizes(reports: Any, d: int, lst_k: Any, by_attribute: bool) -> tuple[Any, Any]:
     """Return reports and domain sizes.
 
-    The lengths of their rows, where ``lst_k`` does not say them.
+    If ``lst_k`` is None, the domain sizes are the lengths of the rows.
     """
     reports, d = require_reports(reports), validate.Integer(1, 2**32)("d", d)
     if lst_k is not None:

@@ -1,10 +1,11 @@
-"""What the functions of the paper's interface share.
+"""Code that the functions of the paper share.
 
-One cached protocol a parameter set, reports drawn ahead, lists of reports.
+It keeps one protocol per set of parameters, draws reports ahead, and reads lists of reports.
 
-A client function is called once a user, so noise is drawn for many users at a time, as reports
-about value 0, and each is used once: every protocol here has, for each value v, a bijection of
-reports that turns the law for 0 into the law for v.
+A client function is called once per user, so noise is drawn for many users at a time. It is drawn
+as reports about value 0, and each report is used once. This is possible because every protocol here
+has, for each value v, a bijection of reports. The bijection turns the distribution for 0 into the
+distribution for v.
 """
 
 import os
@@ -27,7 +28,7 @@ R = TypeVar("R")
 Vector = NDArray[np.float64]
 _ALL = np.empty(0, np.int64)
 Sent: TypeAlias = Iterable[object]
-"""What clients returned, or an array of reports."""
+"""Reports that clients returned, or an array of reports."""
 Row: TypeAlias = ArrayLike
 """A record: one value per attribute."""
 Ks: TypeAlias = Sequence[int] | NDArray[Any]
@@ -35,13 +36,13 @@ Ks: TypeAlias = Sequence[int] | NDArray[Any]
 
 
 class Ahead:
-    """Reports about value 0, drawn many at a time with the operating system's randomness, each
-    handed out once.
+    """Reports about value 0 that are drawn many at a time and handed out once each.
 
-    ``unpack(protocol, reports)`` makes a list of them. ``answering(pop, refill)`` makes ``answer``,
-    which turns one of them into the answer for a user's input: ``pop`` takes one, and where there
-    is none left, ``refill`` draws more and returns the first. ``check`` returns a user's input,
-    checked. ``protocol`` may be a solution, and ``zero``, value 0, a record of zeros.
+    The operating system's randomness is used. ``unpack(mechanism, reports)`` makes a list of the
+    reports. ``answering(pop, refill)`` makes ``answer``, which turns one report into the answer for
+    a user's input. ``pop`` takes one report. If none is left, ``refill`` draws more and returns one
+    of them. ``check`` returns a user's input, checked. ``mechanism`` may be a solution. Then
+    ``zero``, which is otherwise value 0, is a record of zeros.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class Ahead:
     def answer_with(self, rng: Any, given: Any) -> Any:
         """Return the answer for a user's input, drawn with a given ``rng``."""
         drawn = self._draw([self._check(given)], require_stateful_rng(rng))
-        # It is about the input already
+        # The report is about the input already
         return self._answering(drawn.pop, drawn.pop)(self._zero)
 
     def _draw(self, values: Any, rng: Any = None) -> list[Any]:
@@ -73,7 +74,7 @@ class Ahead:
         while True:
             before = randomness._forks
             drawn = self._draw(zeros)
-            if randomness._forks == before:  # else parent and child hold the same
+            if randomness._forks == before:  # else parent and child hold the same reports
                 break
         last = drawn.pop()
         self._drawn.extend(drawn)
@@ -84,25 +85,25 @@ _pools: weakref.WeakSet[Ahead] = weakref.WeakSet()
 
 
 def _forget() -> None:
-    """Forget what a forked child and its parent would both use."""
+    """Forget reports that a forked child and its parent would both use."""
     for pool in _pools:
         pool._drawn.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    # Before, for what others do first in the child
+    # Also before the fork: other handlers may use reports first in the child
     os.register_at_fork(before=_forget, after_in_child=_forget)
 
 
 def remember_by_parameters(function: Callable[..., R]) -> Callable[..., R]:
-    """Remember results by parameters and their types."""
+    """Remember results by the parameters and their types."""
     remembered = lru_cache(maxsize=512, typed=True)(function)
 
     @wraps(function)
     def lookup(*parameters: Any) -> R:
         try:
             return remembered(*parameters)
-        # A parameter that cannot be looked up is a wrong one: the function itself says which
+        # A parameter that cannot be looked up is wrong: the function itself says which one
         except TypeError:
             return function(*parameters)
 
@@ -110,8 +111,9 @@ def remember_by_parameters(function: Callable[..., R]) -> Callable[..., R]:
 
 
 def is_immutable(parameters: Iterable[Any]) -> bool:
-    """Tell whether parameters are of types that cannot be changed in place, so that the same object
-    is the same value.
+    """Tell whether all parameters have types that cannot be changed in place.
+
+    The same object is then always the same value.
     """
     return all(
         type(each) in (int, float, bool, np.int64, np.int32, np.float64, np.float32)
@@ -127,9 +129,9 @@ def value_of(input_data: Any, k: int, name: str = "input_data") -> int:
 
 
 def require_stateful_rng(rng: Any) -> Any:
-    """Return the rng of a client if it moves on from call to call.
+    """Return the ``rng`` of a client if it moves on from call to call.
 
-    Another would give every user the same noise.
+    Any other kind would give every user the same noise.
     """
     if not isinstance(rng, Stream | np.random.Generator):
         raise TypeError(
@@ -140,7 +142,7 @@ def require_stateful_rng(rng: Any) -> Any:
 
 
 def require_reports(reports: Any) -> Any:
-    """Return the reports if there are any."""
+    """Return the reports, and refuse them if there are none."""
     if hasattr(reports, "__array__"):  # a DataFrame, say
         reports = validate.as_array("reports", reports)
     if not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Mapping | Set):
@@ -155,7 +157,7 @@ def require_reports(reports: Any) -> Any:
 
 
 def is_packed(protocol: Protocol, reports: Any) -> bool:
-    """Tell whether the reports are an array as ``protocol.randomize`` makes it."""
+    """Tell whether the reports are an array that ``protocol.randomize`` makes."""
     empty = np.empty(0, protocol.report_dtype)
     return (
         isinstance(reports, np.ndarray)
@@ -167,7 +169,7 @@ def is_packed(protocol: Protocol, reports: Any) -> bool:
 def tally_rows(
     protocol: Protocol, reports: Any, support: Callable[[Vector], NDArray[Any]]
 ) -> Tally:
-    """Return the tally of rows of length k, given what a row supports."""
+    """Return the tally of rows of length k, given the values that a row supports."""
     return Tally._trust(
         protocol, count_rows(protocol.k, reports, support), len(reports), len(reports)
     )
@@ -176,13 +178,13 @@ def tally_rows(
 def count_rows(
     k: int, reports: Any, support: Callable[[Vector], NDArray[Any]]
 ) -> NDArray[np.int64]:
-    """Count rows of length k, given what a block of rows supports, added up.
+    """Count rows of length k.
 
-    Blocks come in order.
+    ``support`` returns the added support of a block of rows. Blocks come in order.
     """
     counts: Any = 0
     step = max(1, min(len(reports), 2**17 // k))
-    # The same for every block: new memory would take longer than all else
+    # One buffer for all blocks: new memory would take longer than the rest
     buffer = np.empty(step * k)
     for i in range(0, len(reports), step):
         part = reports[i : i + step]
@@ -201,8 +203,9 @@ def count_rows(
 
 
 def _block(rows: Any, k: int, buffer: Vector) -> NDArray[Any]:
-    """Return rows as an array, that of the buffer where possible, and of any other shape where they
-    are not all of length k.
+    """Return rows as an array, in the buffer where possible.
+
+    The array has another shape if the rows are not all of length k.
     """
     try:
         if (
@@ -210,7 +213,7 @@ def _block(rows: Any, k: int, buffer: Vector) -> NDArray[Any]:
             and set(map(type, rows)) == {np.ndarray}
             and set(map(len, rows)) == {k}
         ):
-            # Quicker than an array of the list
+            # Faster than ``np.asarray`` on the list
             return np.concatenate(rows, out=buffer).reshape(len(rows), k)
         return np.empty(0) if any(map(_masked, rows)) else np.asarray(rows)
     except (TypeError, ValueError):
@@ -222,7 +225,7 @@ def _masked(row: Any) -> bool:
 
 
 def row_length(reports: Any) -> int:
-    """Return the length of the first row: the domain size, where a signature does not say it."""
+    """Return the length of the first row, the domain size if a signature has no ``k``."""
     shape = np.shape(reports[0])
     if len(shape) != 1:
         raise ValueError(f"reports must be rows, one entry a value, not of shape {shape}")
@@ -254,8 +257,9 @@ def estimate_normalised(tally: Tally) -> Vector:
 def estimate_by_update(
     tally: Tally, channel: Channel, nb_iter: Any, tol: Any, err_func: Any
 ) -> Vector:
-    """Return the iterative Bayesian update on the counts, with the channel's matrix scaled to rows
-    that add up to 1.
+    """Return the iterative Bayesian update on the counts.
+
+    The channel's matrix is scaled so that each row adds up to 1.
     """
     iterations, tolerance, error = check_iteration(nb_iter, tol, err_func)
     k, p, q = len(tally.counts), float(channel.p), float(channel.q)
@@ -280,8 +284,9 @@ def check_iteration(nb_iter: Any, tol: Any, err_func: Any) -> tuple[int, float, 
 def check_probabilities(
     p: Any, q: Any, names: tuple[str, str] = ("p", "q")
 ) -> tuple[Vector, Vector]:
-    """Return the probabilities of the own and of another value, each a number or an array,
-    checked.
+    """Return the probabilities of the own value and of another value, checked.
+
+    Each is a number or an array.
     """
     own, other = validate.numbers(names[0], p, 0, 1), validate.numbers(names[1], q, 0, 1)
     if not (own > other).all():

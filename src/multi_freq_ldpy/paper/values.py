@@ -1,4 +1,4 @@
-"""The functions for one attribute."""
+"""The functions of the paper for one attribute."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -24,13 +24,13 @@ _NOTHING: Any = object()
 
 
 class _Values(Functions, Generic[Report]):
-    """Functions of a factory.
+    """Functions of one factory.
 
-    Call after call the parameters are the same objects, and to look them up would take as long as
-    the rest.
+    The parameters are usually the same objects in every call. The last ones are kept, because a
+    lookup would take as long as the rest of a call.
     """
 
-    # The parameters of the last call, and what answers
+    # The parameters of the last call, and the function that answers
     _latest: tuple[Any, ...]
 
     def __init__(self, factory: Callable[..., Any]) -> None:
@@ -55,7 +55,10 @@ class _Values(Functions, Generic[Report]):
 
 
 class _Choice(_Values[Report]):
-    """Functions of two factories, ``factory(optimal)``; ``optimal`` is the last parameter."""
+    """Functions of two factories.
+
+    ``factory(optimal)`` returns one of the two. ``optimal`` is the last parameter.
+    """
 
     def _draw(self, *parameters: Any) -> Ahead:
         *others, optimal = parameters
@@ -63,15 +66,44 @@ class _Choice(_Values[Report]):
 
 
 class OneBudget(_Values[Report]):
-    """Functions of a factory with one budget."""
+    """Functions of a factory with one budget.
+
+    Parameters
+    ----------
+    factory : callable
+        Makes the protocol from the domain size and the budget.
+    """
 
     _latest = (_NOTHING,) * 3
 
     def answer(self, input_data: int, k: int, epsilon: float, *, rng: Rng = None) -> Report:
         """Return the randomized report of one user.
 
-        A value (GRR), a set as an array in ascending order (SS), or the one-hot vector plus noise,
-        integers as floats (HE).
+        Parameters
+        ----------
+        input_data : int
+            Value of the user, from 0 to k − 1.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        epsilon : float
+            Privacy budget of one report.
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        int or array
+            For GRR, a value. For SS, the values of a set as an array in ascending order. For HE, an
+            array of k floats: the one-hot vector plus integer noise.
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range, or if a budget is too small to be realised.
         """
         last_k, last_epsilon, answer = self._latest
         if k is last_k and epsilon is last_epsilon and rng is None:
@@ -79,7 +111,33 @@ class OneBudget(_Values[Report]):
         return self._answer(input_data, rng, k, epsilon)
 
     def aggregate(self, reports: Sent, k: int, epsilon: float) -> Vector:
-        """Return the estimated frequencies, clipped at 0 and normalised."""
+        """Return the estimated frequencies, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        epsilon : float
+            Privacy budget of one report.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every
+            raw estimate is 0 or less, they are all 1/k.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         return estimate_normalised(self._tally(reports, k, epsilon))
 
     def aggregate_by_update(
@@ -91,13 +149,56 @@ class OneBudget(_Values[Report]):
         tol: float = 1e-12,
         err_func: str = "max_abs",
     ) -> Vector:
-        """Return the estimated frequencies by iterative Bayesian update."""
+        """Return the frequencies estimated by iterative Bayesian update.
+
+        The update starts from the uniform distribution. It uses a matrix with p on the diagonal and
+        q elsewhere, scaled so that each row adds up to 1.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        epsilon : float
+            Privacy budget of one report.
+        nb_iter : int
+            Largest number of iterations.
+        tol : float
+            Tolerance, greater than 0. The iteration stops when the change of the estimate is
+            smaller.
+        err_func : {"max_abs", "mse", "mae", "max_squared"}
+            Measure of the change: the largest absolute change, the mean squared change, the mean
+            absolute change, or the largest squared change.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1, up to
+            rounding.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         tally = self._tally(reports, k, epsilon)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 class OneBudgetChoice(_Choice[Report]):
-    """Functions of two factories with one budget."""
+    """Functions of two factories with one budget.
+
+    Parameters
+    ----------
+    factory : callable
+        Takes ``optimal`` and returns what makes the protocol.
+    """
 
     _latest = (_NOTHING,) * 4
 
@@ -106,8 +207,34 @@ class OneBudgetChoice(_Choice[Report]):
     ) -> Report:
         """Return the randomized report of one user.
 
-        A vector of k zeros and ones (UE), a hashed value and the seed of the hash function (LH), or
-        a value or a vector (ADP).
+        Parameters
+        ----------
+        input_data : int
+            Value of the user, from 0 to k − 1.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        epsilon : float
+            Privacy budget of one report.
+        optimal : bool
+            True for OUE (UE), for OLH (LH), or to choose between GRR and OUE (ADP). False for SUE
+            (UE), for BLH (LH), or to choose between GRR and SUE (ADP).
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        int, array or tuple of int
+            For UE, an array of k floats, which are 0 or 1. For LH, the randomized hashed value and
+            the seed of the hash function. For ADP, a value (GRR) or an array of k floats (UE).
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range, or if a budget is too small to be realised.
         """
         last_k, last_epsilon, last_optimal, answer = self._latest
         if k is last_k and epsilon is last_epsilon and optimal is last_optimal and rng is None:
@@ -115,7 +242,36 @@ class OneBudgetChoice(_Choice[Report]):
         return self._answer(input_data, rng, k, epsilon, optimal)
 
     def aggregate(self, reports: Sent, k: int, epsilon: float, optimal: bool = True) -> Vector:
-        """Return the estimated frequencies, clipped at 0 and normalised."""
+        """Return the estimated frequencies, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        epsilon : float
+            Privacy budget of one report.
+        optimal : bool
+            True for OUE (UE), for OLH (LH), or to choose between GRR and OUE (ADP). False for SUE
+            (UE), for BLH (LH), or to choose between GRR and SUE (ADP).
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every
+            raw estimate is 0 or less, they are all 1/k.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         return estimate_normalised(self._tally(reports, k, epsilon, optimal))
 
     def aggregate_vectors(
@@ -123,7 +279,33 @@ class OneBudgetChoice(_Choice[Report]):
     ) -> Vector:
         """Return the estimated frequencies, clipped at 0 and normalised.
 
-        Packed reports need ``k``.
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        epsilon : float
+            Privacy budget of one report.
+        optimal : bool
+            True for OUE, False for SUE.
+        k : int, optional
+            Number of possible values, which are 0, …, k − 1. None, the default, is the length of
+            the first report. An array that ``randomize`` returns is packed and needs ``k``.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every
+            raw estimate is 0 or less, they are all 1/k.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
         """
         reports = require_reports(reports)
         return self.aggregate(reports, row_length(reports) if k is None else k, epsilon, optimal)
@@ -138,13 +320,59 @@ class OneBudgetChoice(_Choice[Report]):
         tol: float = 1e-12,
         err_func: str = "max_abs",
     ) -> Vector:
-        """Return the estimated frequencies by iterative Bayesian update."""
+        """Return the frequencies estimated by iterative Bayesian update.
+
+        The update starts from the uniform distribution. It uses a matrix with p on the diagonal and
+        q elsewhere, scaled so that each row adds up to 1.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        epsilon : float
+            Privacy budget of one report.
+        optimal : bool
+            True for OUE (UE), for OLH (LH), or to choose between GRR and OUE (ADP). False for SUE
+            (UE), for BLH (LH), or to choose between GRR and SUE (ADP).
+        nb_iter : int
+            Largest number of iterations.
+        tol : float
+            Tolerance, greater than 0. The iteration stops when the change of the estimate is
+            smaller.
+        err_func : {"max_abs", "mse", "mae", "max_squared"}
+            Measure of the change: the largest absolute change, the mean squared change, the mean
+            absolute change, or the largest squared change.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1, up to
+            rounding.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         tally = self._tally(reports, k, epsilon, optimal)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 class TwoBudgets(_Values[Report]):
-    """Functions of a factory with two budgets."""
+    """Functions of a factory with two budgets.
+
+    Parameters
+    ----------
+    factory : callable
+        Makes the protocol from the domain size and both budgets.
+    """
 
     _latest = (_NOTHING,) * 4
 
@@ -153,10 +381,36 @@ class TwoBudgets(_Values[Report]):
     ) -> Report:
         """Return the first report of a new user.
 
-        A value (L-GRR), a vector of k zeros and ones (unary encoding), or either (L-ADP).
+        The function stores no permanent answer, so call it once per user. A device that reports
+        again uses ``Client``.
 
-        Nothing is remembered, so call it once per user. A device that reports again uses
-        ``Client``.
+        Parameters
+        ----------
+        input_data : int
+            Value of the user, from 0 to k − 1.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        int or array
+            For L-GRR, a value. For unary encodings, an array of k floats, which are 0 or 1. For
+            L-ADP, a value (L-GRR) or an array of k floats (L-OSUE).
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range, or if budgets cannot be realised.
         """
         last_k, last_perm, last_1, answer = self._latest
         if k is last_k and eps_perm is last_perm and eps_1 is last_1 and rng is None:
@@ -164,7 +418,35 @@ class TwoBudgets(_Values[Report]):
         return self._answer(input_data, rng, k, eps_perm, eps_1)
 
     def aggregate(self, reports: Sent, k: int, eps_perm: float, eps_1: float) -> Vector:
-        """Return the estimated frequencies, clipped at 0 and normalised."""
+        """Return the estimated frequencies, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every
+            raw estimate is 0 or less, they are all 1/k.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         return estimate_normalised(self._tally(reports, k, eps_perm, eps_1))
 
     def aggregate_vectors(
@@ -172,7 +454,33 @@ class TwoBudgets(_Values[Report]):
     ) -> Vector:
         """Return the estimated frequencies, clipped at 0 and normalised.
 
-        Packed reports need ``k``.
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+        k : int, optional
+            Number of possible values, which are 0, …, k − 1. None, the default, is the length of
+            the first report. An array that ``randomize`` returns is packed and needs ``k``.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every
+            raw estimate is 0 or less, they are all 1/k.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
         """
         reports = require_reports(reports)
         return self.aggregate(reports, row_length(reports) if k is None else k, eps_perm, eps_1)
@@ -187,13 +495,58 @@ class TwoBudgets(_Values[Report]):
         tol: float = 1e-12,
         err_func: str = "max_abs",
     ) -> Vector:
-        """Return the estimated frequencies by iterative Bayesian update."""
+        """Return the frequencies estimated by iterative Bayesian update.
+
+        The update starts from the uniform distribution. It uses a matrix with p on the diagonal and
+        q elsewhere, scaled so that each row adds up to 1.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+        nb_iter : int
+            Largest number of iterations.
+        tol : float
+            Tolerance, greater than 0. The iteration stops when the change of the estimate is
+            smaller.
+        err_func : {"max_abs", "mse", "mae", "max_squared"}
+            Measure of the change: the largest absolute change, the mean squared change, the mean
+            absolute change, or the largest squared change.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1, up to
+            rounding.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         tally = self._tally(reports, k, eps_perm, eps_1)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
 
 class TwoBudgetsChoice(_Choice[Report]):
-    """Functions of two factories with two budgets."""
+    """Functions of two factories with two budgets.
+
+    Parameters
+    ----------
+    factory : callable
+        Takes ``optimal`` and returns what makes the protocol.
+    """
 
     _latest = (_NOTHING,) * 5
 
@@ -207,10 +560,39 @@ class TwoBudgetsChoice(_Choice[Report]):
         *,
         rng: Rng = None,
     ) -> Report:
-        """Return the first report of a new user, a randomized hashed value and its seed.
+        """Return the first report of a new user.
 
-        Nothing is remembered, so call it once per user. A device that reports again uses
-        ``Client``.
+        The function stores no permanent answer, so call it once per user. A device that reports
+        again uses ``Client``.
+
+        Parameters
+        ----------
+        input_data : int
+            Value of the user, from 0 to k − 1.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+        optimal : bool
+            True for L-OLH, False for L-BLH.
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        tuple of int
+            Randomized hashed value, and the seed of the hash function.
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range, or if budgets cannot be realised.
         """
         last_k, last_perm, last_1, last_optimal, answer = self._latest
         if (
@@ -226,7 +608,37 @@ class TwoBudgetsChoice(_Choice[Report]):
     def aggregate(
         self, reports: Sent, k: int, eps_perm: float, eps_1: float, optimal: bool = True
     ) -> Vector:
-        """Return the estimated frequencies, clipped at 0 and normalised."""
+        """Return the estimated frequencies, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+        optimal : bool
+            True for L-OLH, False for L-BLH.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every
+            raw estimate is 0 or less, they are all 1/k.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         return estimate_normalised(self._tally(reports, k, eps_perm, eps_1, optimal))
 
     def aggregate_by_update(
@@ -240,7 +652,48 @@ class TwoBudgetsChoice(_Choice[Report]):
         tol: float = 1e-12,
         err_func: str = "max_abs",
     ) -> Vector:
-        """Return the estimated frequencies by iterative Bayesian update."""
+        """Return the frequencies estimated by iterative Bayesian update.
+
+        The update starts from the uniform distribution. It uses a matrix with p on the diagonal and
+        q elsewhere, scaled so that each row adds up to 1.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        eps_1 : float
+            Privacy budget of the first report. It must be smaller than ``eps_perm``.
+        optimal : bool
+            True for L-OLH, False for L-BLH.
+        nb_iter : int
+            Largest number of iterations.
+        tol : float
+            Tolerance, greater than 0. The iteration stops when the change of the estimate is
+            smaller.
+        err_func : {"max_abs", "mse", "mae", "max_squared"}
+            Measure of the change: the largest absolute change, the mean squared change, the mean
+            absolute change, or the largest squared change.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each value. Frequencies are at least 0 and add up to 1, up to
+            rounding.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         tally = self._tally(reports, k, eps_perm, eps_1, optimal)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
 
@@ -256,10 +709,40 @@ class Buckets(_Values[Vector]):
     def answer(
         self, input_data: int, k: int, b: int, d_bits: int, eps_perm: float, *, rng: Rng = None
     ) -> Vector:
-        """Return the first report of a new user, b numbers: bits, and −1 for the buckets not held.
+        """Return the first report of a new user.
 
-        Nothing is remembered, so call it once per user. A device that reports again uses
-        ``Client``.
+        The bucket of value v is ⌊v·b/k⌋. The function stores no permanent answer, so call it once
+        per user. A device that reports again uses ``Client``.
+
+        Parameters
+        ----------
+        input_data : int
+            Value of the user, from 0 to k − 1.
+        k : int
+            Number of possible values, which are 0, …, k − 1.
+        b : int
+            Number of buckets, from 2 to k.
+        d_bits : int
+            Number of buckets that a user holds, from 1 to b.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+        rng : None, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. Pass a seed as a Stream or a Generator. An int or a
+            SeedSequence is refused, because it would give every user the same noise.
+
+        Returns
+        -------
+        array
+            One float per bucket: the randomized bit, 0 or 1, of each bucket that the user holds,
+            and −1 for the others.
+
+        Raises
+        ------
+        TypeError
+            If a parameter has a wrong type.
+        ValueError
+            If a parameter is out of range, or if a budget is too small to be realised.
         """
         last_k, last_perm, last_b, last_bits, answer = self._latest
         if (
@@ -273,5 +756,33 @@ class Buckets(_Values[Vector]):
         return self._answer(input_data, rng, k, eps_perm, b, d_bits)
 
     def aggregate(self, reports: Sent, b: int, d_bits: int, eps_perm: float) -> Vector:
-        """Return the estimated frequencies of the buckets, clipped at 0 and normalised."""
+        """Return the estimated frequencies of buckets, clipped at 0 and normalised.
+
+        Parameters
+        ----------
+        reports : list or array
+            Reports of all users, as the client function returns them. An array that ``randomize``
+            of the protocol returns is accepted too.
+        b : int
+            Number of buckets.
+        d_bits : int
+            Number of buckets that a user holds, from 1 to b.
+        eps_perm : float
+            Privacy budget of all reports about an unchanged value.
+
+        Returns
+        -------
+        array
+            Estimated frequency of each bucket. Frequencies are at least 0 and add up to 1. If every
+            raw estimate is 0 or less, they are all 1/b.
+
+        Raises
+        ------
+        TypeError
+            If the reports or a parameter have a wrong type.
+        ValueError
+            If there are no reports, if a report is invalid, or if a parameter is out of range.
+            Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
+            large=True)``.
+        """
         return estimate_normalised(self._tally(reports, b, eps_perm, b, d_bits))

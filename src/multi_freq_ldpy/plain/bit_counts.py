@@ -25,9 +25,9 @@ def sizes(rows: NDArray[np.uint8], out: NDArray[np.int64]) -> None:
 
 
 def add_rows(rows: NDArray[Any], which: NDArray[np.int64], sums: NDArray[Any]) -> bool:
-    """Add each of the rows, zeros and ones given as floats, to the row of ``sums`` it belongs to.
+    """Add each row of zeros and ones, given as floats, to its row of ``sums``.
 
-    Tell whether they are nothing else.
+    Return whether all entries are 0 or 1.
     """
     if which.size:
         np.add.at(sums, which, rows)

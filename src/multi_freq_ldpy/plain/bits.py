@@ -11,7 +11,7 @@ Rows = NDArray[np.uint8]
 
 
 def draw_leftover(words: Any, fractions: Words) -> int:
-    """Draw a byte from what the table leaves, given the words of the draw."""
+    """Draw a byte from the remainder of the table, given the words of the draw."""
     while True:
         byte = next(words) >> 56
         for digit in fractions[byte.bit_count()].tolist():
@@ -31,7 +31,7 @@ def draw_rows(
     cells: int,
     fractions: Words,
 ) -> Rows:
-    """Return rows of bits, one byte for each of the 16-bit words of a user at an address."""
+    """Return rows of bits, one byte for each 16-bit word of a user at an address."""
     rows = owned[words]
     if cells < 2**16:
         users, columns = np.nonzero(words >= cells)
@@ -49,7 +49,7 @@ def draw_own_bits(
 ) -> NDArray[np.bool_]:
     """Return bits of probability p/2⁶⁴, from the 16-bit word of each user at an address.
 
-    Where the word equals the first digits of p, more are read.
+    If the word equals the first digits of p, more words are read.
     """
     digits = p >> np.uint64(48)
     own = words < digits
@@ -80,7 +80,7 @@ def randomize(
 ) -> None:
     """Randomize the row of each user, who owns two bytes for each byte and two for the own bit.
 
-    A negative value stands for nobody's: no bit is the own one.
+    A negative value means that no bit is the own one.
     """
     width = out.shape[1]
     for part, addresses, drawn in read_pieces(key, first, numbers, len(values), 2 * width + 2):

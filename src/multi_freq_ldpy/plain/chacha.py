@@ -1,4 +1,4 @@
-"""ChaCha20, many blocks side by side: see ``kernels.chacha`` for what is read where."""
+"""ChaCha20, many blocks side by side: see ``kernels.chacha`` for the layout of the streams."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FILL = 64  # bytes; read() writes whole multiples
-TOGETHER = 2**11  # blocks computed side by side: they stay in the second cache
+TOGETHER = 2**11  # blocks computed side by side: they stay in the second-level cache
 AHEAD = 16  # blocks that a draw of unknown length reads at a time
 PIECE = 2**20  # bytes of users that are read at a time
 CONSTANTS = np.frombuffer(b"expand 32-byte k", "<u4")[:, np.newaxis]
@@ -47,7 +47,7 @@ def _permute(key: NDArray[np.uint32], nonces: Words, numbers: Words, out: NDArra
 def read(key: NDArray[np.uint32], address: np.uint64, size: int, buffer: Words) -> int:
     """Put ``size`` bytes of the main stream from byte ``address`` on into ``buffer``.
 
-    Return where they start.
+    Return the index at which they start.
     """
     first, skipped = divmod(int(address), 64)
     many = -(-(skipped + size) // 64)
@@ -58,7 +58,7 @@ def read(key: NDArray[np.uint32], address: np.uint64, size: int, buffer: Words) 
 
 
 def addresses_of(first: int, numbers: Words, part: slice, stride: int) -> Words:
-    """Return where the bytes of some users are in the main stream."""
+    """Return the addresses of the bytes of some users in the main stream."""
     if numbers.size:
         return numbers[part] * np.uint64(stride)
     users = np.arange(part.start, part.stop, dtype=np.uint64) + np.uint64(first)
@@ -70,8 +70,9 @@ def read_pieces(
 ) -> Iterator[tuple[slice, Words, NDArray[np.uint8]]]:
     """Go through n users, some at a time.
 
-    Yield which they are, the addresses of their bytes, and the bytes, ``stride`` for each. Users
-    have the numbers ``first``, ``first`` + 1 and so on, or those listed in ``numbers``.
+    Yield the slice of users, the addresses of their bytes, and the bytes, ``stride`` for each user.
+    Users have the numbers ``first``, ``first`` + 1 and so on. If ``numbers`` is not empty, they
+    have the numbers listed there.
     """
     step = max(1, PIECE // stride)
     for low in range(0, n, step):
@@ -93,18 +94,18 @@ def read_pieces(
 
 
 def read_word(key: NDArray[np.uint32], addresses: Words, index: int = 0) -> Words:
-    """Return the 64-bit word ``index`` of the draw at each of the addresses."""
+    """Return the 64-bit word ``index`` of the draw at each address."""
     return read_block(key, addresses, index // 8)[:, index % 8]
 
 
 def read_block(key: NDArray[np.uint32], addresses: Words, block: int = 0) -> Words:
-    """Return a block of the draw at each of the addresses, eight words each."""
+    """Return a block of the draw at each address, eight words each."""
     numbers = np.full(len(addresses), block, np.uint64)
     return blocks(key, addresses + np.uint64(1), numbers).view(np.uint64)
 
 
 def words_on(key: NDArray[np.uint32], address: np.uint64, head: Words) -> Iterator[int]:
-    """Yield the words of the draw at an address, of which the first ones are known."""
+    """Yield the words of the draw at an address; ``head`` holds the first ones."""
     yield from head.tolist()
     block = len(head) // 8
     while True:

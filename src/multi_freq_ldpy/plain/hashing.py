@@ -1,4 +1,4 @@
-"""Local hashing: seeds, symbols and what they support: see ``kernels.hashing``."""
+"""Local hashing, its seeds, its symbols and the values they support: see ``kernels.hashing``."""
 
 from typing import Any
 
@@ -8,14 +8,17 @@ from numpy.typing import NDArray
 from .chacha import Words, read_pieces, read_word
 from .symbols import shift_symbols
 
-STRIDE = 16  # bytes a user owns: a word for the seed, a word for the symbol
+STRIDE = 16  # bytes per user: a word for the seed, a word for the symbol
 LANES = 1  # the counting here needs no space of its own
 SOME = 2**10  # reports drawn or read at a time
-PIECE = 2**18  # pairs of a report and a value that are looked at together
+PIECE = 2**18  # pairs of a report and a value that are compared together
 
 
 def draw_below(key: NDArray[np.uint32], words: Words, addresses: Words, m: np.uint64) -> Words:
-    """Return numbers uniform below m, from words, or from those read on where one is rejected."""
+    """Return uniform numbers below m from words.
+
+    If a word is rejected, further words are read on at its address.
+    """
     words, index, rejected = words.copy(), 0, np.uint64(2**64 % int(m))
     while (again := np.flatnonzero(words < rejected)).size:
         words[again] = read_word(key, addresses[again], index)
@@ -57,7 +60,7 @@ def randomize(
 ) -> None:
     """Randomize users ``first``, ``first`` + 1, … into ``seeds`` and ``symbols``.
 
-    A negative value stands for nobody's: its symbol is uniform.
+    A negative value stands for no value: its symbol is uniform.
     """
     family, nobody = prime * (prime - np.uint64(1)), np.empty(0, np.uint64)
     for part, addresses, drawn in read_pieces(key, first, nobody, len(values), STRIDE):
@@ -71,7 +74,7 @@ def randomize(
 
 
 def split_reports(rows: NDArray[np.uint8], seeds: Words, symbols: Words) -> tuple[Words, Words]:
-    """Return the seeds and the symbols of reports, which have the types of the arrays given."""
+    """Return the seeds and the symbols of reports, which have the types of the given arrays."""
     edge, stop = seeds.itemsize, seeds.itemsize + symbols.itemsize
     return (
         np.ascontiguousarray(rows[:, :edge]).view(seeds.dtype)[:, 0].astype(np.uint64),
@@ -101,7 +104,7 @@ def count(
     lanes: NDArray[Any],
     counts: NDArray[np.int64],
 ) -> None:
-    """Add to ``counts`` how many reports support each value."""
+    """Add to ``counts`` the number of reports that support each value."""
     g, x = np.uint64(edges.size - 1), np.arange(counts.size, dtype=np.uint64)
     step = max(1, PIECE // counts.size)
     for low in range(0, len(seeds), step):
@@ -121,7 +124,7 @@ def count_reports(
     lanes: NDArray[Any],
     counts: NDArray[np.int64],
 ) -> None:
-    """The same for reports as bytes."""
+    """Count reports as ``count`` does, given as bytes."""
     count(*split_reports(rows, seeds, symbols), prime, edges, lanes, counts)
 
 
@@ -137,7 +140,7 @@ def draw_and_count(
     lanes: NDArray[Any],
     counts: NDArray[np.int64],
 ) -> None:
-    """Add up the values that the reports which ``randomize`` would write support."""
+    """Add up the values that the reports of ``randomize`` would support."""
     for low in range(0, len(values), SOME):
         part = values[low : low + SOME]
         drawn, sent = np.empty((2, len(part)), np.uint64)

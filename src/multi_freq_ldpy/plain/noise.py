@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from .chacha import blocks, words_on
 
 LIMIT = 2**31 - 1  # reports are int32 and saturate
-WORDS = 15  # somewhat more than one noise reads on average
+WORDS = 15  # somewhat more words than one noise reads on average
 TOGETHER = 2**11  # blocks that are computed ahead
 
 
@@ -48,7 +48,7 @@ def randomize(
 ) -> None:
     """Write one-hot rows plus noise for users ``first``, ``first`` + 1, ….
 
-    All that a user draws is read on at its number.
+    All words of a user are read on at the user's number.
     """
     k = out.shape[1]
     ahead = min(TOGETHER, k * WORDS // 8 + 1)

@@ -1,4 +1,4 @@
-"""Sets of held positions, and one bit for each of them: see ``kernels.positions``."""
+"""Sets of held positions, and one bit for each held position: see ``kernels.positions``."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ Rows = NDArray[np.uint8]
 
 
 def ranks(masks: Rows, places: NDArray[np.int64], out: NDArray[np.int64]) -> None:
-    """Write how many held positions come before each user's place, or −1 where it is not held."""
+    """Write the number of held positions before each user's place, or −1 if it is not held."""
     step = max(1, PIECE // masks.shape[1])
     for low in range(0, len(places), step):
         part = slice(low, low + step)
@@ -21,13 +21,16 @@ def ranks(masks: Rows, places: NDArray[np.int64], out: NDArray[np.int64]) -> Non
 
 
 def deposit(masks: Rows, bits: Rows, out: Rows) -> None:
-    """Put each bit at its position: rows as wide as ``masks``, 0 where nothing is held."""
+    """Put each bit at its position.
+
+    The rows are as wide as ``masks``. Positions that are not held are 0.
+    """
     step = max(1, PIECE // masks.shape[1])
     for low in range(0, len(masks), step):
         part = slice(low, low + step)
         held = np.unpackbits(masks[part], axis=1, bitorder="little")
         answers = np.unpackbits(bits[part], axis=1, bitorder="little")
-        # As many bits as positions, unless another thread changes them
+        # There are as many bits as positions, unless another thread changes the masks
         rank = np.minimum(np.cumsum(held, axis=1, dtype=np.int64) - 1, answers.shape[1] - 1)
         found = held & np.take_along_axis(answers, np.maximum(rank, 0), axis=1)
         out[part] = np.packbits(found, axis=1, bitorder="little")

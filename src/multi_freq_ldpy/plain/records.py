@@ -9,7 +9,10 @@ Order = NDArray[np.int64]
 
 
 def group(which: NDArray[Any], order: Order, edges: Order) -> None:
-    """List the users by group, in ascending order; a number beyond the last is taken for it."""
+    """List the users by group, in ascending order.
+
+    A number beyond the last group counts as the last group.
+    """
     groups = edges.size - 1
     kept = np.minimum(which.astype(np.int64), groups - 1)
     order[:] = np.argsort(kept, kind="stable")
@@ -22,7 +25,10 @@ def pick(values: Order, order: Order, out: Order) -> None:
 
 
 def take(rows: NDArray[np.uint8], order: Order, start: int, out: NDArray[np.uint8]) -> None:
-    """Copy the bytes from ``start`` on of users' rows into ``out``, as many as its rows have."""
+    """Copy bytes of users' rows into ``out``, from byte ``start`` on.
+
+    The number of bytes is the width of ``out``.
+    """
     columns = rows[:, start : start + out.shape[1]]
     out[:] = columns[order] if order.size else columns[: len(out)]
 

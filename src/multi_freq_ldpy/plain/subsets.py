@@ -29,8 +29,9 @@ def randomize(
 ) -> None:
     """Draw the set of each user.
 
-    A negative value stands for nobody's, and the set is uniform. A user owns two bytes for each
-    byte of the row, two for the own bit, and two or four for each of ``corrections`` uniform draws.
+    A negative value stands for no value, and the set is uniform. A user owns two bytes for each
+    byte of the row and two for the own bit. Each of ``corrections`` uniform draws takes two or four
+    bytes more.
     """
     width = out.shape[1]
     stride = 2 * (width + 1 + corrections * units)
@@ -42,7 +43,7 @@ def randomize(
         write_bits(rows, values[part], np.zeros(len(rows), np.bool_))
         sizes(rows, held)
         missing = w - own - held
-        # The own value is there while others are added, and not there while they are removed
+        # The own value is in the set while others are added, and not while others are removed
         write_bits(rows, values[part], missing > 0)
         draws = np.ascontiguousarray(words[:, width + 1 :]).view(np.uint16 if units == 1 else "<u4")
         _correct(key, addresses + np.uint64(2 * width + 2), draws, k, missing, rows)
@@ -58,7 +59,7 @@ def _correct(
     missing: NDArray[np.int64],
     rows: Rows,
 ) -> None:
-    """Add uniform values to the rows, or remove them, until nothing is missing."""
+    """Add uniform values to the rows, or remove them, until every size is right."""
     digits = 8 * draws.itemsize
     mask, rejected = np.uint64(2**digits - 1), np.uint64(2**digits % k)
     who = np.flatnonzero(missing)
@@ -97,7 +98,7 @@ def draw_and_count(
     rows: Rows,
     counts: NDArray[np.int64],
 ) -> None:
-    """Add up what ``randomize`` would write, a few ``rows`` at a time."""
+    """Add up the sets that ``randomize`` would write, a few ``rows`` at a time."""
     law = (p, k, last, w, corrections, units, owned, cells, fractions)
     for low in range(0, len(values), len(rows)):
         part, own = values[low : low + len(rows)], numbers[low : low + len(rows)]

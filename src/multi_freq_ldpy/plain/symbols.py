@@ -11,14 +11,14 @@ HALF = np.uint64(0xFFFFFFFF)
 
 
 def find_offsets(words: Words, t: np.uint64, q: np.uint64) -> Words:
-    """Return what each word adds to its symbol: 0 keeps it."""
+    """Return the number that each word adds to its symbol: 0 keeps it."""
     return np.where(words < t, np.uint64(0), np.uint64(1) + (words - t) // q)
 
 
 def shift_symbols(
     symbols: NDArray[Any], words: Words, m: np.uint64, t: np.uint64, q: np.uint64
 ) -> Words:
-    """Return the symbols, each moved on by what its word says, modulo m."""
+    """Return the symbols, each shifted by the offset of its word, modulo m."""
     moved = symbols.astype(np.uint64) + find_offsets(words, t, q)
     return np.where(moved >= m, moved - m, moved)
 
@@ -37,7 +37,7 @@ def randomize(
 ) -> None:
     """Randomize the symbol of each user, who owns four bytes of the main stream.
 
-    The low half of a word is read where the outcome depends on it.
+    The low half of a word is read only if the outcome depends on it.
     """
     for part, addresses, drawn in read_pieces(key, first, numbers, len(values), 4):
         words = drawn.view(np.uint32)[:, 0].astype(np.uint64) << np.uint64(32)
@@ -60,9 +60,10 @@ def uniform(key: NDArray[np.uint32], first: int, numbers: Words, m: int, out: ND
 
 
 def count(symbols: NDArray[Any], counts: NDArray[np.int64]) -> None:
-    """Add up how often each symbol occurs.
+    """Add up the occurrences of each symbol.
 
-    Symbols were checked, but might be changed by another thread: what is too large is left out.
+    Symbols were checked, but another thread may change them. A symbol that is too large is left
+    out.
     """
     kept = np.minimum(symbols.astype(np.int64), counts.size)
     counts += np.bincount(kept, minlength=counts.size + 1)[: counts.size]

@@ -1,1 +1,1 @@
-"""The protocols for one attribute, a family a file."""
+"""The protocols for one attribute, one family per file."""

@@ -14,7 +14,10 @@ from ..mechanism import Counts, as_readonly
 
 @lru_cache(maxsize=256)
 def next_prime(k: int) -> int:
-    """Return the least prime that is at least k (Miller–Rabin with bases that decide below 2⁶⁴)."""
+    """Return the least prime that is at least k.
+
+    The test is Miller–Rabin with bases that decide below 2⁶⁴.
+    """
     bases = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 
     def prime(n: int) -> bool:
@@ -34,11 +37,11 @@ def next_prime(k: int) -> int:
 
 
 def collision_probability(prime: int, g: int, together: int = 2) -> Fraction:
-    """Return the probability that ``together`` different residues fall into one bucket of [0, P), g
-    buckets.
+    """Return the probability that ``together`` different residues fall into one bucket.
 
-    Two values hash to a uniform pair of different residues, so for two this is their exact
-    probability of collision; for three it is the mean over values.
+    The buckets are g parts of [0, P). Two values hash to a uniform pair of different residues.
+    Therefore, for two, the result is their exact probability of collision. For three it is the mean
+    over values.
     """
     small, larger = divmod(prime, g)
     ways, total = 0, 1
@@ -57,8 +60,8 @@ class PrimeFamily:
     """Balanced affine functions modulo a prime, from k values to g buckets.
 
     P is the least prime ≥ k. The seed is uniform in [0, P(P − 1)), a = 1 + seed div P, s = seed mod
-    P, and the bucket of x is ⌊g·((a·x + s) mod P)/P⌋. The probability that two values collide is
-    exact: no assumption of an ideal hash.
+    P. The bucket of x is ⌊g·((a·x + s) mod P)/P⌋. The probability that two values collide is exact:
+    it does not assume an ideal hash function.
     """
 
     k: int
@@ -71,21 +74,21 @@ class PrimeFamily:
 
     @property
     def functions(self) -> int:
-        """How many functions there are."""
+        """The number of functions."""
         return self.prime * (self.prime - 1)
 
     @property
     def smallest_bucket(self) -> int:
-        """The fewest residues of a bucket."""
+        """The number of residues in a smallest bucket."""
         return self.prime // self.g
 
     @property
     def largest_bucket(self) -> int:
-        """The most residues of a bucket."""
+        """The number of residues in a largest bucket."""
         return -(-self.prime // self.g)
 
     def collision(self, together: int) -> Fraction:
-        """Return the probability that so many different values fall into one bucket."""
+        """Return the probability that ``together`` different values fall into one bucket."""
         return collision_probability(self.prime, self.g, together)
 
     def buckets(
@@ -97,9 +100,7 @@ class PrimeFamily:
         return np.asarray(g * residue // prime)
 
     def draw(self, users: tuple[Any, ...], values: Counts) -> tuple[NDArray[np.uint64], Counts]:
-        """Return a seed for each user, drawn from the users' bytes, and the buckets of the
-        values.
-        """
+        """Return a seed for each user, drawn from the user's bytes, and the values' buckets."""
         seeds, buckets = np.empty(len(values), np.uint64), np.empty(len(values), np.int64)
         hashing = draws.choose("hashing", 10 * len(values))
         hashing.seeds(*users, np.uint64(self.prime), seeds)
@@ -115,16 +116,17 @@ class PrimeFamily:
         return refused
 
     def count(self, reports: NDArray[Any]) -> Counts:
-        """Return how many reports have each value in the bucket that they name."""
+        """Return, for each value, the number of reports whose symbol is the value's bucket."""
         hashing, space = self.counting(len(reports))
         hashing.count_reports(*_unpacked(reports, hashing), np.uint64(self.prime), *space)
         counts: Counts = space[-1]
         return counts[: self.k]
 
     def counting(self, reports: int) -> tuple[Any, tuple[NDArray[Any], ...]]:
-        """Return what counts so many reports, and what that needs.
+        """Return the kernel that counts ``reports`` reports, and the arrays that it needs.
 
-        Where windows begin, space of the smallest type that holds two residues, and counts.
+        The arrays are the edges of the windows, working space and counts. The working space has the
+        smallest type that holds two residues.
         """
         hashing = draws.choose("hashing", reports * self.k)
         return hashing, (
@@ -135,7 +137,7 @@ class PrimeFamily:
 
     @cached_property
     def _edges(self) -> NDArray[np.uint64]:
-        """Where the windows of residues of the symbols begin: ⌈yP/g⌉ for y = 0, …, g."""
+        """The first residues of the windows of the symbols: ⌈yP/g⌉ for y = 0, …, g."""
         symbols = np.arange(self.g + 1, dtype=np.uint64)
         return (symbols * np.uint64(self.prime) + np.uint64(self.g - 1)) // np.uint64(self.g)
 
@@ -143,7 +145,7 @@ class PrimeFamily:
 def _unpacked(
     reports: NDArray[Any], hashing: Any
 ) -> tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]:
-    """Return reports as rows of bytes, and space for some of their seeds and symbols."""
+    """Return reports as rows of bytes, and working space for their seeds and symbols."""
     dtype = reports.dtype
     seed, symbol = (np.empty(hashing.SOME, dtype[name]) for name in ("seed", "symbol"))
     return as_readonly(reports).view(np.uint8).reshape(len(reports), dtype.itemsize), seed, symbol

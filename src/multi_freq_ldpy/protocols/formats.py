@@ -1,8 +1,9 @@
-"""What reports are: symbols, packed bits, sets, hashed symbols.
+"""The formats of reports: symbols, packed bits, sets, hashed symbols.
 
-A format is an object that a protocol has. It knows what a report contributes, how reports are
-counted, which ones no honest client sends, and how likely each is, given two probabilities: with
-which the report supports the user's own value, and with which it supports another.
+A format is an object that a protocol has. It knows the contributions of a report, how to count
+reports, and which reports are invalid. It also knows the probability of each report, given two
+probabilities. The report supports the user's own value with the first one. It supports another
+value with the second one.
 """
 
 from abc import ABC, abstractmethod
@@ -43,14 +44,17 @@ def count_ones(reports: NDArray[Any]) -> Counts:
 
 
 def count_columns(rows: NDArray[np.uint8], k: int) -> Counts:
-    """Return how many rows of packed bits have a 1 at each of k places."""
+    """Return, for each of k places, the number of rows of packed bits that have a 1 there."""
     counts = np.zeros(8 * rows.shape[1], np.int64)
     draws.choose("bit_counts", rows.size).count(rows, counts)
     return counts[:k]
 
 
 def multiply(*factors: Fraction) -> Fraction:
-    """Return a product of fractions, reduced once: that takes long where they are long."""
+    """Return a product of fractions.
+
+    It is reduced only once, because reducing long fractions takes long.
+    """
     above = prod(each.numerator for each in factors)
     return Fraction(above, prod(each.denominator for each in factors))
 
@@ -63,17 +67,17 @@ class Format(ABC):
 
     @property
     def work(self) -> int:
-        """About how many machine words counting a report looks at."""
+        """The approximate number of machine words that are read to count one report."""
         return self.k
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many reports there are; a large number where it takes long to work out."""
+        """The number of possible reports, or a large number if the exact one is slow to compute."""
 
     @abstractmethod
     def every(self) -> NDArray[Any]:
-        """Return every report."""
+        """Return every possible report."""
 
     @abstractmethod
     def refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
@@ -81,18 +85,18 @@ class Format(ABC):
 
     @abstractmethod
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return what each report contributes to each value, shape (n, k)."""
+        """Return the contribution of each report to each value, shape (n, k)."""
 
     @abstractmethod
     def count(self, reports: NDArray[Any]) -> Counts:
-        """Return the contributions added up over reports."""
+        """Return the sum of the contributions of all reports."""
 
     @abstractmethod
     def most(self, values: int) -> int:
-        """Return the most that one report contributes to that many values together."""
+        """Return the most that one report contributes to a group of ``values`` values."""
 
     def check_sum(self, counts: Counts, n: int) -> None:
-        """Refuse counts that do not add up to what n reports contribute."""
+        """Refuse counts whose sum n reports cannot have."""
         return
 
     @abstractmethod
@@ -104,7 +108,10 @@ class Format(ABC):
         """Return the largest ratio of probabilities of a report between two values."""
 
     def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
-        """Return numbers, equal where reports are equally likely for a user with this value."""
+        """Return a level for each report.
+
+        Reports of the same level are equally likely for a user with this value.
+        """
         return self.contributions(reports)[:, value]
 
     @abstractmethod
@@ -114,23 +121,23 @@ class Format(ABC):
     def spread(
         self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators
     ) -> Counts | None:
-        """Draw counts given how many users hold each value; None where reports must be drawn.
+        """Draw counts given the number of users who hold each value, and ``nobody`` who hold none.
 
-        ``rng()`` makes a generator.
+        The result is None if reports must be drawn instead. ``rng()`` makes a generator.
         """
         return None
 
 
 @dataclass(frozen=True)
 class Symbols(Format):
-    """A report is a value of the domain."""
+    """The format in which a report is a value of the domain."""
 
     k: int
     work = 1
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """The smallest unsigned integer type."""
+        """The smallest unsigned integer type that holds a value."""
         return symbol_dtype(self.k)
 
     @property
@@ -151,7 +158,7 @@ class Symbols(Format):
         return np.asarray(reports[:, np.newaxis] == np.arange(self.k), np.uint8)
 
     def count(self, reports: NDArray[Any]) -> Counts:
-        """Return how often each value was reported."""
+        """Return the number of reports of each value."""
         counts = np.zeros(self.k, np.int64)
         draws.choose("symbols", len(reports)).count(as_readonly(reports), counts)
         return counts
@@ -166,11 +173,11 @@ class Symbols(Format):
             raise ValueError(f"counts must add up to n={n}, one report per user, not to {total}")
 
     def moments(self, own: Fraction, other: Fraction) -> Affine:
-        """Return the channel: no report supports two values."""
+        """Return the channel. No report supports two values."""
         return Affine(own, other, own_other=Fraction(0), others=Fraction(0))
 
     def ratio(self, own: Fraction, other: Fraction) -> Fraction:
-        """Return the ratio of the own value's probability to another's."""
+        """Return the ratio of the own value's probability to another value's."""
         return own / other
 
     def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
@@ -184,7 +191,11 @@ class Symbols(Format):
     def spread(
         self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators
     ) -> Counts | None:
-        """Draw: with probability p − q the own value for certain, otherwise one of all k alike."""
+        """Draw counts.
+
+        A report is the own value with probability p − q. Otherwise it is one of all k values,
+        uniformly.
+        """
         generator = rng()
         kept = generator.binomial(counts, float(own - other))
         rest = int((counts - kept).sum())
@@ -192,18 +203,19 @@ class Symbols(Format):
 
 
 class Packed(Format):
-    """Base of the formats of one bit a value: k bits in ⌈k/8⌉ bytes, little bit order, zero
-    padding.
+    """Base of the formats with one bit per value.
+
+    The k bits are stored in ⌈k/8⌉ bytes, in little bit order and with zero padding.
     """
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """Packed bits, little bit order."""
+        """The dtype of packed bits, in little bit order."""
         return np.dtype((np.uint8, ((self.k + 7) // 8,)))
 
     @property
     def work(self) -> int:
-        """Words of 64 bits."""
+        """The number of words of 64 bits."""
         return -(-self.k // 64)
 
     def refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
@@ -220,7 +232,7 @@ class Packed(Format):
         return unpack(reports, self.k)
 
     def count(self, reports: NDArray[Any]) -> Counts:
-        """Return how many reports have each bit."""
+        """Return, for each bit, the number of reports in which it is 1."""
         return count_columns(reports, self.k)
 
     def _rows(self, numbers: Iterable[int], size: int) -> NDArray[Any]:
@@ -232,13 +244,16 @@ class Packed(Format):
 
 @dataclass(frozen=True)
 class Bits(Packed):
-    """Independent bits: the own is 1 with one probability, every other with another."""
+    """The format of independent bits.
+
+    The own bit is 1 with one probability, and every other bit with another.
+    """
 
     k: int
 
     @property
     def size(self) -> int:
-        """All combinations of bits."""
+        """The number of combinations of bits, or 2⁶⁴ if there are more."""
         return 1 << min(self.k, 64)
 
     def every(self) -> NDArray[Any]:
@@ -247,7 +262,7 @@ class Bits(Packed):
         return numbers.view(np.uint8).reshape(-1, 8)[:, : self.dtype.itemsize]
 
     def most(self, values: int) -> int:
-        """Return one for each value."""
+        """Return 1 for each value, so ``values`` in all."""
         return values
 
     def moments(self, own: Fraction, other: Fraction) -> Affine:
@@ -255,11 +270,11 @@ class Bits(Packed):
         return Affine(own, other, own_other=own * other, others=other * other, bits=1)
 
     def ratio(self, own: Fraction, other: Fraction) -> Fraction:
-        """Return the ratio of a report that supports one value and not the other."""
+        """Return the ratio for a report that supports one value and not the other."""
         return own * (1 - other) / (other * (1 - own))
 
     def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
-        """Return twice the number of ones at other values, plus the bit at the own."""
+        """Return twice the number of ones at other values, plus the bit of the own value."""
         bits = self.contributions(reports)
         return np.asarray(2 * bits.sum(axis=1, dtype=np.int64) - bits[:, value])
 
@@ -271,7 +286,7 @@ class Bits(Packed):
     def spread(
         self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators
     ) -> Counts | None:
-        """Draw every bit's count."""
+        """Draw the count of every bit."""
         generator, others = rng(), nobody + counts.sum() - counts
         own_ones = generator.binomial(counts, float(own))
         return np.asarray(own_ones + generator.binomial(others, float(other)))
@@ -279,9 +294,10 @@ class Bits(Packed):
 
 @dataclass(frozen=True)
 class Sets(Packed):
-    """A set of ω of the k values, as packed bits.
+    """The format of a set of ω of the k values, as packed bits.
 
-    It holds the own value with a probability, and is uniform given whether it does.
+    The set holds the own value with a given probability. All sets with the own value are equally
+    likely. All sets without it are equally likely.
     """
 
     k: int
@@ -289,7 +305,7 @@ class Sets(Packed):
 
     @property
     def size(self) -> int:
-        """The number of sets."""
+        """The number of sets, or 2⁶⁴ if ω and k − ω are both above 32."""
         few = min(self.omega, self.k - self.omega) <= 32
         return comb(self.k, self.omega) if few else 2**64
 
@@ -299,11 +315,11 @@ class Sets(Packed):
         return self._rows((sum(1 << v for v in chosen) for chosen in sets), self.size)
 
     def refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        """Mark sets of another size too."""
+        """Mark sets of another size, and reports with bits beyond the last value."""
         return np.asarray(super().refused(reports) | (count_ones(reports) != self.omega))
 
     def most(self, values: int) -> int:
-        """Return at most ω."""
+        """Return the smaller of ``values`` and ω."""
         return min(values, self.omega)
 
     def check_sum(self, counts: Counts, n: int) -> None:
@@ -322,7 +338,7 @@ class Sets(Packed):
         return Affine(p, other, own_other=p * (w - 1) / (k - 1), others=pairs)
 
     def ratio(self, own: Fraction, other: Fraction) -> Fraction:
-        """Return the ratio of a set with the own value to one without it."""
+        """Return the ratio of the probabilities of a set with the own value and one without it."""
         return own * (self.k - self.omega) / ((1 - own) * self.omega)
 
     def chance(self, level: int, own: Fraction, other: Fraction) -> Fraction:
@@ -334,8 +350,9 @@ class Sets(Packed):
 
 @dataclass(frozen=True)
 class HashedSymbols(Format):
-    """A hash function, told by its seed, and a symbol out of g that is likelier to be the own
-    value's bucket than any other one.
+    """The format of a seed, which names a hash function, and a symbol out of g.
+
+    The symbol is more likely to be the bucket of the own value than any other.
     """
 
     family: PrimeFamily
@@ -347,13 +364,13 @@ class HashedSymbols(Format):
 
     @cached_property
     def dtype(self) -> np.dtype[Any]:  # type: ignore[override]
-        """A seed and a symbol, each in the smallest unsigned integer type."""
+        """The dtype of a seed and a symbol, each in the smallest unsigned integer type."""
         seed, symbol = symbol_dtype(self.family.functions), symbol_dtype(self.family.g)
         return np.dtype([("seed", seed), ("symbol", symbol)])
 
     @property
     def size(self) -> int:
-        """Every function with every symbol."""
+        """The number of pairs of a function and a symbol."""
         return self.family.functions * self.family.g
 
     def every(self) -> NDArray[Any]:
@@ -364,7 +381,7 @@ class HashedSymbols(Format):
         return reports
 
     def refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
-        """Mark functions and symbols that do not exist."""
+        """Mark reports whose function or symbol does not exist."""
         return self.family.find_refused(reports)
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
@@ -374,15 +391,15 @@ class HashedSymbols(Format):
         return np.asarray(buckets == reports["symbol"][:, np.newaxis], np.uint8)
 
     def count(self, reports: NDArray[Any]) -> Counts:
-        """Return how many reports support each value."""
+        """Return the number of reports that support each value."""
         return self.family.count(reports)
 
     def most(self, values: int) -> int:
-        """Return at most the size of a bucket."""
+        """Return the smaller of ``values`` and the size of a largest bucket, and at most k."""
         return min(values, self.k, self.family.largest_bucket)
 
     def check_sum(self, counts: Counts, n: int) -> None:
-        """Refuse counts that add up to more or less than buckets hold."""
+        """Refuse counts whose sum is more or less than the buckets of n reports can hold."""
         fewest = max(0, self.family.smallest_bucket - (self.family.prime - self.k))
         most, total = min(self.k, self.family.largest_bucket), validate.sum_exactly(counts)
         if not fewest * n <= total <= most * n:
@@ -402,11 +419,11 @@ class HashedSymbols(Format):
         )
 
     def ratio(self, own: Fraction, other: Fraction) -> Fraction:
-        """Return the ratio of the own symbol's probability to another's."""
+        """Return the ratio of the own symbol's probability to another symbol's."""
         return own / other
 
     def levels(self, reports: NDArray[Any], value: int) -> NDArray[Any]:
-        """Return whether the value hashes to the reported symbol."""
+        """Return True where the value hashes to the reported symbol."""
         seeds = reports["seed"].astype(np.uint64)
         return np.asarray(self.family.buckets(seeds, np.uint64(value)) == reports["symbol"])
 

@@ -15,13 +15,29 @@ from .formats import Symbols
 
 
 class GRR(OneShot):
-    """Generalized randomized response: a report is a value, the user's own or one of the others.
+    """Generalized randomized response.
 
-    p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1). The smallest report and the least work; choose it
-    for small domains, k < 3e^ε + 2, where it has less variance than OUE.
+    A report is one value: the user's own value or one of the others. The probabilities are p =
+    e^ε/(e^ε + k − 1) and q = 1/(e^ε + k − 1). It has the smallest report and takes the least work.
+    Choose it for small domains, k < 3e^ε + 2, where it has less variance than OUE.
 
     Kairouz, Bonawitz and Ramage, "Discrete distribution estimation under local privacy", ICML 2016.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
+
+    Examples
+    --------
     >>> protocol = GRR(4, epsilon=1.0)
     >>> protocol.randomize([0, 1, 2, 3], rng=1)
     array([0, 1, 2, 3], dtype=uint8)
@@ -31,12 +47,12 @@ class GRR(OneShot):
 
     @cached_property
     def format(self) -> Symbols:
-        """A value."""
+        """The format of a report: one value."""
         return Symbols(self.k)
 
     @cached_property
     def weights(self) -> tuple[int, int]:
-        """The probabilities of the own and of each other value, times 2⁶⁴."""
+        """The probabilities of the own value and of each other value, times 2⁶⁴."""
         return exact.symbol_weights(self.k, self.epsilon)
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:

@@ -1,5 +1,6 @@
-"""Local hashing: the value is hashed to a small domain by a function of the user's own, and the
-symbol randomized.
+"""Local hashing: the value is hashed to a small domain, and the resulting symbol is randomized.
+
+Every user draws a hash function.
 """
 
 from abc import abstractmethod
@@ -23,10 +24,25 @@ from .formats import HashedSymbols
 def best_range(prime: int, excess: Fraction) -> int:
     """Return the g in [2, P] of least variance for a budget with e^ε − 1 = ``excess``.
 
-    The probability γ that two values collide is linear in g as long as s = P div g stays the same,
-    so there the variance is a quadratic function of 1/(1 − γ): its least value is at an end or next
-    to the stationary point. Blocks of equal s are searched outwards from the best g for even
-    buckets, which bound the variance from below, until that bound exceeds the best found.
+    γ is the probability that two values collide. It is linear in g as long as s = P div g stays the
+    same. For a fixed s, the variance is a quadratic function of 1/(1 − γ). Its least value is at an
+    end or next to the stationary point.
+
+    The search starts at the best g for even buckets and goes outwards over blocks of equal s. Even
+    buckets bound the variance from below. The search ends when that bound exceeds the best variance
+    found.
+
+    Parameters
+    ----------
+    prime : int
+        The prime P: the number of residues that are divided into g buckets.
+    excess : Fraction
+        The number e^ε − 1, greater than 0.
+
+    Returns
+    -------
+    int
+        The number of symbols g.
     """
 
     def cost(g: int, pair: Fraction) -> Fraction:
@@ -38,7 +54,7 @@ def best_range(prime: int, excess: Fraction) -> int:
     def least(s: int) -> tuple[Fraction, int]:
         low, high = max(2, prime // (s + 1) + 1), prime // s
         size = prime * (prime - 1)
-        # Γ = start − slope·g
+        # γ = start − slope·g
         start, slope = (
             Fraction(2 * s * prime, size),
             Fraction(s * (s + 1), size),
@@ -61,7 +77,7 @@ def best_range(prime: int, excess: Fraction) -> int:
         low, high = (low, middle + 1) if even(middle) <= even(middle + 1) else (middle, high)
     nearest = prime // min(range(low, high + 1), key=even)
     best = least(nearest)
-    # The g next to the blocks searched so far
+    # The values of g next to the blocks searched so far
     below, above = (
         prime // (nearest + 1),
         prime // nearest + 1,
@@ -78,7 +94,21 @@ def best_range(prime: int, excess: Fraction) -> int:
 class LocalHashing(OneShot):
     """Base of the local hashing protocols of one round.
 
-    A report is a seed, and a symbol out of g that is likelier to be the value's own.
+    A report is a seed and one of g symbols. The seed names a hash function. The symbol is more
+    likely to be the hash of the user's own value than any other.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
     """
 
     @property
@@ -88,7 +118,7 @@ class LocalHashing(OneShot):
 
     @cached_property
     def family(self) -> PrimeFamily:
-        """The hash functions."""
+        """The family of hash functions."""
         return PrimeFamily(self.k, self.g)
 
     @property
@@ -98,16 +128,16 @@ class LocalHashing(OneShot):
 
     @cached_property
     def format(self) -> HashedSymbols:
-        """A seed and a symbol."""
+        """The format of a report: a seed and a symbol."""
         return HashedSymbols(self.family)
 
     @cached_property
     def weights(self) -> tuple[int, int]:
-        """The probabilities of the own and of each other symbol, times 2⁶⁴."""
+        """The probabilities of the own symbol and of each other symbol, times 2⁶⁴."""
         return exact.symbol_weights(self.g, self.epsilon, self.k)
 
     def _arguments(self, values: Counts, source: Source) -> tuple[Any, ...]:
-        """Return what the kernels draw from."""
+        """Return the arguments with which the kernels draw reports."""
         first = source.start(len(values), layouts.HASHED)
         return (
             source.key,
@@ -134,13 +164,29 @@ class LocalHashing(OneShot):
 
 
 class BLH(LocalHashing):
-    """Binary local hashing: a seed and one randomized bit.
+    """Binary local hashing.
 
-    p = e^ε/(e^ε + 1), q = γ·p + (1 − γ)/(e^ε + 1), γ just below 1/2. One bit besides the seed,
-    which need not be secret; OLH has less variance.
+    A report is a seed and one randomized bit. The probabilities are p = e^ε/(e^ε + 1) and q = γ·p +
+    (1 − γ)/(e^ε + 1). Here γ, the probability that two values collide, is just below 1/2. The seed
+    need not be secret. OLH has less variance.
 
     Bassily and Smith, "Local, private, efficient protocols for succinct histograms", STOC 2015.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
+
+    Examples
+    --------
     >>> protocol = BLH(100, epsilon=1.0)
     >>> protocol.report_dtype
     dtype([('seed', '<u2'), ('symbol', 'u1')])
@@ -157,15 +203,31 @@ class BLH(LocalHashing):
 class OLH(LocalHashing):
     """Optimal local hashing.
 
-    A seed and a randomized symbol out of g, with the g of least variance for rare values.
+    A report is a seed and a randomized symbol out of g. The number g is the one with the least
+    variance for rare values, near e^ε + 1. The probabilities are p = e^ε/(e^ε + g − 1) and q = γ·p
+    + (1 − γ)/(e^ε + g − 1). Here γ is the probability that two values collide.
 
-    p = e^ε/(e^ε + g − 1), q = γ·p + (1 − γ)/(e^ε + g − 1), g near e^ε + 1. About the variance of
-    OUE with a report of a few bytes; choose it for large k when reports have to be small. Counting
-    takes time proportional to k for each report.
+    It has about the variance of OUE, with a report of a few bytes. Choose it for large k when
+    reports have to be small. Counting takes time proportional to k for each report.
 
     Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation",
     USENIX Security 2017.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
+
+    Examples
+    --------
     >>> protocol = OLH(1000, epsilon=1.0)
     >>> protocol.g, protocol.report_bytes
     (4, 5)
@@ -175,8 +237,8 @@ class OLH(LocalHashing):
     def g(self) -> int:
         """The number of symbols: the integer in [2, P] that minimises q(1 − q)/(p − q)², exactly.
 
-        g = P is one bucket a residue, without collisions: what large budgets need where k is not a
-        prime.
+        g = P gives one bucket per residue, without collisions. Large budgets need it where k is not
+        a prime.
         """
         e, _ = exact.exp(exact.budget(self.epsilon))
         if (e - 1) * exact.WORD < 1:

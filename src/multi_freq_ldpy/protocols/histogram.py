@@ -24,7 +24,10 @@ FINEST = 60 * UNIT // LARGEST + 1
 
 @lru_cache(maxsize=64)
 def _noise_law(n: int, s: float) -> tuple[int, NDArray[np.float64]]:
-    """Return the law of the sum of n noises: the difference of two negative binomial variables."""
+    """Return the distribution of the sum of n noises.
+
+    The sum is the difference of two negative binomial variables.
+    """
     mean = n * exp(-s) / -expm1(-s)
     reach = int(mean + 14 * (mean * (1 + mean / n)) ** 0.5 + 40 * (1 + 1 / s) / n**0.5 + 40)
     j = np.arange(reach, dtype=np.float64)
@@ -34,16 +37,45 @@ def _noise_law(n: int, s: float) -> tuple[int, NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class NoiseChannel(Affine):
-    """A one-hot vector plus noise of mean 0.
+    """The channel of a one-hot vector plus noise of mean 0.
 
-    P = 1, q = 0, and the variance of the noise in both second moments.
+    Its means are p = 1 and q = 0, and both second moments include the variance of the noise.
+
+    Parameters
+    ----------
+    p, q : float
+        Mean contribution to the own value, 1, and to another value, 0.
+    p2, q2 : float
+        Second moments of these contributions.
+    own_other, others : float, optional
+        Mean products of the contributions to two values, one of which is the user's own, or
+        neither.
+    exponent : float
+        The exponent s of the noise, P(x) ∝ e^(−s·abs(x)).
+    entries : int
+        Number of entries of a report that are added up.
+
+    See Also
+    --------
+    multi_freq_ldpy.core.channel.Affine : The base class, which has the other fields.
     """
 
     exponent: float = 0.0
     entries: int = 1
 
     def group(self, m: int) -> "NoiseChannel":
-        """Return the channel of a group of m values: the noise of m entries."""
+        """Return the channel of a group of m values: the noise of m entries.
+
+        Parameters
+        ----------
+        m : int
+            Number of values in the group.
+
+        Returns
+        -------
+        NoiseChannel
+            The channel of the sum of the contributions to these values.
+        """
         assert self.q2 is not None
         noise = m * float(self.q2)
         return replace(
@@ -59,12 +91,28 @@ class NoiseChannel(Affine):
 
     @property
     def known_law(self) -> bool:
-        """Whether ``count_law`` knows the law of a count."""
+        """The availability of ``count_law``: always True."""
         return True
 
     def count_law(self, n: int, f: float, *, sampled: bool) -> tuple[int, NDArray[np.float64]]:
-        """Return the law of a count as (smallest value, probabilities), negligible tails left
-        out.
+        """Return the distribution of a count, without negligible tails.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        f : float
+            True frequency of the value.
+        sampled : bool
+            True if each user holds the value with probability f, False if exactly a share f of the
+            users does.
+
+        Returns
+        -------
+        start : int
+            The smallest value of the count.
+        law : array
+            The probabilities of ``start``, ``start`` + 1, ….
         """
         start, law = _noise_law(n * self.entries, self.exponent)
         if not sampled:
@@ -73,13 +121,44 @@ class NoiseChannel(Affine):
         return start + users_start, convolve(law, users)
 
     def knows_difference(self, sizes: tuple[int, int]) -> bool:
-        """Tell that the noise of any number of entries is known."""
+        """Return True: the noise of any number of entries is known.
+
+        Parameters
+        ----------
+        sizes : tuple of int
+            Number of values in each of two groups.
+
+        Returns
+        -------
+        bool
+            True.
+        """
         return True
 
     def difference_law(
         self, sizes: tuple[int, int], n: int, shares: tuple[float, float], *, sampled: bool
     ) -> tuple[int, NDArray[np.float64]]:
-        """Return the law of the count of one group of values minus the count of another."""
+        """Return the distribution of the count of one group of values minus the count of another.
+
+        Parameters
+        ----------
+        sizes : tuple of int
+            Number of values in each of the two groups.
+        n : int
+            Number of users.
+        shares : tuple of float
+            True frequency of each of the two groups.
+        sampled : bool
+            True if each user is in a group with these probabilities, False if exactly these shares
+            are.
+
+        Returns
+        -------
+        start : int
+            The smallest value of the difference.
+        law : array
+            The probabilities of ``start``, ``start`` + 1, ….
+        """
         start, law = _noise_law(n * sum(sizes) * self.entries, self.exponent)
         users_start, users = users_law(list(np.eye(3)[[2, 0, 1]]), n, shares, sampled=sampled)
         return start + users_start - n, convolve(law, users)
@@ -89,17 +168,34 @@ class NoiseChannel(Affine):
 class SHE(OneShot):
     """Summed histogram encoding.
 
-    K integers, the user's one-hot vector plus noise with P(x) ∝ e^(−s·abs(x)), s = ε/2.
+    A report has k integers: the user's one-hot vector plus noise with P(x) ∝ e^(−s·abs(x)), s =
+    ε/2. The exponent s is rounded down to a multiple of 2⁻³².
 
-    The contribution to a value is the entry itself: mean 1 for the own value, 0 for the others,
-    with the variance σ² = 2e^(−s)/(1 − e^(−s))² of the noise. Historic, and the largest report;
-    useful where sums are wanted. The noise is drawn exactly on the integers: no floating-point
-    number ever leaves the device. s is ε/2 rounded down to a multiple of 2⁻³².
+    The contribution to a value is the entry itself. Its mean is 1 for the own value and 0 for the
+    others. Its variance is that of the noise, σ² = 2e^(−s)/(1 − e^(−s))². The noise is drawn
+    exactly on the integers: no floating-point number ever leaves the device.
+
+    The protocol is historic and has the largest report. It is useful where sums are wanted.
 
     Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis",
     TCC 2006; Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", NeurIPS
     2020 (for the sampler).
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2²⁸.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is so small that the noise would
+        not fit into 32 bits.
+
+    Examples
+    --------
     >>> protocol = SHE(3, epsilon=1.0)
     >>> protocol.privacy.report, round(protocol.variance(100), 4)
     (1.0, 0.0784)
@@ -120,7 +216,10 @@ class SHE(OneShot):
 
     @cached_property
     def moments(self) -> NoiseChannel:
-        """The moments of a report's entries; e^(−s) is not rational, so they are floats."""
+        """The moments of a report's entries.
+
+        They are floats, because e^(−s) is not rational.
+        """
         s = self.weight / UNIT
         noise = 2 * exp(-s) / expm1(-s) ** 2
         return NoiseChannel(
@@ -129,17 +228,20 @@ class SHE(OneShot):
 
     @cached_property
     def privacy(self) -> Privacy:
-        """Two entries change by one each, which costs s each: the loss is 2s."""
+        """The privacy losses as realised: 2s for one report.
+
+        Two entries change by one each, and each change costs s.
+        """
         return Privacy.of(2 * self.weight / UNIT)
 
     @property
     def ratio(self) -> Fraction:
-        """The largest ratio of probabilities, bounded from above: e^(2s) is not rational."""
+        """An upper bound of the largest ratio of probabilities, e^(2s), which is not rational."""
         return exact.exp(Fraction(2 * self.weight, UNIT))[1]
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """k integers of 32 bits."""
+        """The dtype of one report: k integers of 32 bits."""
         return np.dtype(("<i4", (self.k,)))
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
@@ -154,7 +256,18 @@ class SHE(OneShot):
         return np.asarray((reports < -LARGEST).any(axis=1))
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return the entries themselves, shape (n, k)."""
+        """Return the entries of the reports, shape (n, k).
+
+        Parameters
+        ----------
+        reports : array
+            Reports, one row per user.
+
+        Returns
+        -------
+        array
+            The same array: each entry is the contribution to its value.
+        """
         return reports
 
     def _supports(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
@@ -166,9 +279,19 @@ class SHE(OneShot):
         return np.asarray(counts + up - down), np.full(self.k, n)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Refuse: noise has no bounds, so the reports cannot be listed.
+        """Raise ValueError: the noise has no bounds, so the reports cannot be listed.
 
-        Privacy is checked on the exponents.
+        ``log_law`` gives the exponents of the probabilities. The checks of privacy use them.
+
+        Parameters
+        ----------
+        value : int
+            The value of one user.
+
+        Raises
+        ------
+        ValueError
+            Always.
         """
         raise ValueError(f"law of {self!r} cannot be listed: entries are unbounded")
 
@@ -178,6 +301,14 @@ class SHE(OneShot):
     def log_law(self, x: int) -> Fraction:
         """Return the exponent of the probability that the noise is x, up to a constant.
 
-        −s·abs(x), exactly.
+        Parameters
+        ----------
+        x : int
+            The noise of one entry.
+
+        Returns
+        -------
+        Fraction
+            The number −s·abs(x), exactly.
         """
         return -abs(x) * Fraction(self.weight, UNIT)

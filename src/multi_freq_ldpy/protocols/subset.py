@@ -16,15 +16,36 @@ from ..protocol import OneShot
 from .formats import Sets
 
 DRAWN_TOGETHER = 2**12
-"""Reports that exist at a time while they are drawn and counted, or fewer where they are large."""
+"""The number of reports that exist at a time while they are drawn and counted.
+
+Large reports exist in smaller numbers.
+"""
 
 
 def kernel_arguments(
     values: Counts, source: Source, k: int, omega: int, own: int, law: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    """Return what the kernels draw sets of ω out of k from.
+    """Return the arguments with which the kernels draw sets of ω out of k values.
 
-    ``own`` is the probability of the own value, times 2⁶⁴.
+    Parameters
+    ----------
+    values : array
+        The value of each user.
+    source : Source
+        Randomness of these users.
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    omega : int
+        Number of values in a set.
+    own : int
+        Probability that a set holds the own value, times 2⁶⁴.
+    law : tuple
+        Constants of the sets, from ``core.layouts.set_constants``.
+
+    Returns
+    -------
+    tuple
+        The positional arguments of a kernel, without its output.
     """
     return (
         source.key,
@@ -36,17 +57,34 @@ def kernel_arguments(
 
 
 class SS(OneShot):
-    """Subset selection: a report is a set of ω of the k values, likelier if it holds the user's
-    own.
+    """Subset selection.
 
-    p = ωe^ε/(ωe^ε + k − ω), q = ω(e^ε(ω − 1) + k − ω)/((k − 1)(ωe^ε + k − ω)). Among
-    unbiased ε-LDP protocols it has the least total error on uniform data, for many users. Choose it
-    when k bits a report are affordable. The set is sent as packed bits: there is no order that
-    could tell the value.
+    A report is a set of ω of the k values. A set that holds the user's own value is more likely
+    than one that does not. The probabilities are p = ωe^ε/(ωe^ε + k − ω) and q = ω(e^ε(ω − 1) + k −
+    ω)/((k − 1)(ωe^ε + k − ω)).
+
+    No unbiased ε-LDP protocol has less total error on uniform data, for many users. Choose it when
+    k bits per report are affordable. The set is sent as packed bits, so the order of its values
+    reveals nothing.
 
     Ye and Barg, "Optimal schemes for discrete distribution estimation under locally differential
     privacy", IEEE Transactions on Information Theory 2018.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
+
+    Examples
+    --------
     >>> protocol = SS(10, epsilon=1.0)
     >>> protocol.omega, protocol.report_bytes
     (3, 2)
@@ -56,8 +94,9 @@ class SS(OneShot):
 
     @cached_property
     def omega(self) -> int:
-        """The size of a set: the integer that minimises (ωe^ε + k − ω)²/(ω(k − ω)), one of the two
-        next to k/(e^ε + 1).
+        """The size ω of a set: the integer that minimises (ωe^ε + k − ω)²/(ω(k − ω)).
+
+        It is one of the two integers next to k/(e^ε + 1).
         """
         e, _ = exact.exp(exact.budget(self.epsilon))
         near = floor(self.k / (e + 1))
@@ -78,13 +117,13 @@ class SS(OneShot):
 
     @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
-        """The probabilities that the set holds the own value, and another."""
+        """The probabilities that the set holds the own value, and a given other value."""
         p = Fraction(self.weight, exact.WORD)
         return p, (self.omega - p) / (self.k - 1)
 
     @cached_property
     def format(self) -> Sets:
-        """A set of ω values, as k bits."""
+        """The format of a report: a set of ω values, as k bits."""
         return Sets(self.k, self.omega)
 
     @cached_property

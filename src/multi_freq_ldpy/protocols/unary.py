@@ -19,12 +19,26 @@ from .formats import Bits
 class UnaryEncoding(OneShot):
     """Base of the unary encodings of one round.
 
-    The own bit is 1 with probability p, every other with probability q.
+    The bit of the user's own value is 1 with probability p. Every other bit is 1 with probability
+    q.
+
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
     """
 
     @cached_property
     def format(self) -> Bits:
-        """k bits."""
+        """The format of a report: k bits."""
         return Bits(self.k)
 
     @abstractmethod
@@ -33,7 +47,7 @@ class UnaryEncoding(OneShot):
 
     @cached_property
     def weights(self) -> tuple[int, int]:
-        """p and q as realised, times 2⁶⁴."""
+        """The probabilities p and q as realised, times 2⁶⁴."""
         return exact.bit_weights(*self._probabilities(), self.epsilon, self.k)
 
     @cached_property
@@ -56,7 +70,9 @@ class UnaryEncoding(OneShot):
         p, q = self.chances
 
         def chance(report: bytes, real: bool = False) -> Fraction:
-            """Return the probability of the randomized zero vector, or of a random value's."""
+            """Return the probability of a randomized zero vector, or of a report about a random
+            value.
+            """
             m = int.from_bytes(report, "little").bit_count()
             likelier = (m * p / q + (self.k - m) * (1 - p) / (1 - q)) / self.k if real else 1
             return q**m * (1 - q) ** (self.k - m) * likelier
@@ -72,12 +88,27 @@ class UnaryEncoding(OneShot):
 class SUE(UnaryEncoding):
     """Symmetric unary encoding (basic one-time RAPPOR).
 
-    K bits, each kept with √e^ε/(√e^ε + 1) and flipped otherwise.
-
-    p = √e^ε/(√e^ε + 1), q = 1 − p. Historic; OUE has less variance for rare values.
+    A report has k bits. Each bit is kept with probability p and flipped otherwise. The
+    probabilities are p = √e^ε/(√e^ε + 1) and q = 1 − p. The protocol is historic: OUE has less
+    variance for rare values.
 
     Erlingsson, Pihur and Korolova, "RAPPOR", CCS 2014.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
+
+    Examples
+    --------
     >>> protocol = SUE(10, epsilon=2.0)
     >>> protocol.randomize(3, rng=0)
     array([154,   1], dtype=uint8)
@@ -93,14 +124,29 @@ class SUE(UnaryEncoding):
 class OUE(UnaryEncoding):
     """Optimized unary encoding.
 
-    K bits, the user's own 1 with probability 1/2, the others with 1/(e^ε + 1).
-
-    p = 1/2, q = 1/(e^ε + 1). Least variance for rare values among the unary encodings; choose it
-    for large k when k bits a report are affordable.
+    A report has k bits. The bit of the user's own value is 1 with probability p, every other bit
+    with probability q. The probabilities are p = 1/2 and q = 1/(e^ε + 1). It has the least variance
+    for rare values among the unary encodings. Choose it for large k when k bits per report are
+    affordable.
 
     Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation",
     USENIX Security 2017.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
+
+    Examples
+    --------
     >>> protocol = OUE(1000, epsilon=1.0)
     >>> protocol.report_bytes
     125
@@ -116,15 +162,32 @@ class OUE(UnaryEncoding):
 class THE(UnaryEncoding):
     """Thresholded histogram encoding.
 
-    K bits that tell which entries of a noisy one-hot vector pass a threshold.
+    A report has k bits. They tell which entries of a noisy one-hot vector pass the threshold θ. The
+    probabilities are p = 1 − ½e^(ε(θ − 1)/2) and q = ½e^(−εθ/2). The threshold is the number in (½,
+    1] with the least variance for rare values.
 
-    p = 1 − ½e^(ε(θ − 1)/2), q = ½e^(−εθ/2), with the θ in (½, 1] of least variance for rare values.
-    Thresholding on the device gives the noise away no more than the bits do, so the loss as
-    realised is below ε (0.896 at ε = 1) and ``privacy`` says it.
+    The report holds the bits and not the noise. Therefore the privacy loss as realised is below ε
+    (0.896 at ε = 1). The attribute ``privacy`` states it.
 
     Wang, Blocki, Li and Jha, "Locally differentially private protocols for frequency estimation",
     USENIX Security 2017.
 
+    Parameters
+    ----------
+    k : int
+        Number of possible values, which are 0, …, k − 1. At least 2 and at most 2³² − 5.
+    epsilon : float
+        Privacy budget of one report. A finite number greater than 0. The loss as realised is
+        smaller.
+
+    Raises
+    ------
+    ValueError
+        If ``k`` or ``epsilon`` is out of range, or if ``epsilon`` is too small to be realised with
+        64 bits.
+
+    Examples
+    --------
     >>> protocol = THE(10, epsilon=1.0)
     >>> round(float(protocol.threshold), 4), round(protocol.privacy.report, 4)
     (0.6186, 0.896)
@@ -132,8 +195,9 @@ class THE(UnaryEncoding):
 
     @cached_property
     def threshold(self) -> Fraction:
-        """θ to 2⁻³²: found by ternary search in decimal arithmetic, so the same on every
-        machine.
+        """The threshold θ as a multiple of 2⁻³².
+
+        It is found by ternary search in decimal arithmetic, so it is the same on every machine.
         """
         low, high = 2**31, 2**32
         while high - low > 2:

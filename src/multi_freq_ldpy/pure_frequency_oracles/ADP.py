@@ -1,4 +1,4 @@
-"""The adaptive choice as functions: GRR or unary encoding, whichever has less variance.
+"""The adaptive choice (ADP) as functions: GRR or unary encoding, the one with less variance.
 
 >>> reports = [ADP_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> ADP_Aggregator(reports, k=3, epsilon=2.0).round(1)

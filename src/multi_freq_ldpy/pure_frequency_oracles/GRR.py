@@ -1,4 +1,4 @@
-"""Generalized randomized response as functions.
+"""Generalized randomized response (GRR) as functions.
 
 >>> reports = [GRR_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> GRR_Aggregator(reports, k=3, epsilon=2.0).round(1)

@@ -1,9 +1,10 @@
-"""Histogram encoding as functions: integer noise on the device.
+"""Histogram encoding (HE) as functions.
 
-The server thresholds it (``use_thresh``) or adds it up.
+The device adds integer noise. The aggregator compares the entries with a threshold
+(``use_thresh``), or adds them up.
 
-On integers the best threshold is 1, and the bits "entry ≥ 1" are those of symmetric unary encoding:
-kept with e^s/(e^s + 1).
+On integers the best threshold is 1. The bits "entry ≥ 1" are then those of symmetric unary
+encoding: a bit is kept with probability e^s/(e^s + 1).
 
 >>> reports = [HE_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> HE_Aggregator(reports, k=3, epsilon=2.0).round(1)
@@ -49,7 +50,34 @@ def _tally(reports: Sent, k: int, epsilon: float, use_thresh: bool) -> tuple[Tal
 
 
 def HE_Aggregator_MI(reports: Sent, k: int, epsilon: float, use_thresh: bool = True) -> Vector:
-    """Return the estimated frequencies, clipped at 0 and normalised."""
+    """Return the estimated frequencies, clipped at 0 and normalised.
+
+    Parameters
+    ----------
+    reports : list or array
+        Reports of all users, as ``HE_Client`` returns them. An array that ``randomize`` of ``SHE``
+        returns is accepted too.
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    epsilon : float
+        Privacy budget of one report.
+    use_thresh : bool
+        True to count the entries that are at least 1 (thresholding, THE). False to add up the
+        entries (summation, SHE).
+
+    Returns
+    -------
+    array
+        Estimated frequency of each value. Frequencies are at least 0 and add up to 1. If every raw
+        estimate is 0 or less, they are all 1/k.
+
+    Raises
+    ------
+    TypeError
+        If the reports or a parameter have a wrong type.
+    ValueError
+        If there are no reports, if a report is invalid, or if a parameter is out of range.
+    """
     tally, channel = _tally(reports, k, epsilon, use_thresh)
     return (
         norm(channel.estimate(tally.counts, tally.n)) if use_thresh else estimate_normalised(tally)
@@ -65,7 +93,45 @@ def HE_Aggregator_IBU(
     tol: float = 1e-12,
     err_func: str = "max_abs",
 ) -> Vector:
-    """Return the estimated frequencies by iterative Bayesian update, which needs thresholds."""
+    """Return the frequencies estimated by iterative Bayesian update.
+
+    The update needs thresholding. It starts from the uniform distribution. It uses a matrix with
+    the probabilities of a 1 for the own value on the diagonal and for another value elsewhere. Each
+    row is scaled so that it adds up to 1.
+
+    Parameters
+    ----------
+    reports : list or array
+        Reports of all users, as ``HE_Client`` returns them. An array that ``randomize`` of ``SHE``
+        returns is accepted too.
+    k : int
+        Number of possible values, which are 0, …, k − 1.
+    epsilon : float
+        Privacy budget of one report.
+    use_thresh : bool
+        Must be True: the entries that are at least 1 are counted.
+    nb_iter : int
+        Largest number of iterations.
+    tol : float
+        Tolerance, greater than 0. The iteration stops when the change of the estimate is smaller.
+    err_func : {"max_abs", "mse", "mae", "max_squared"}
+        Measure of the change: the largest absolute change, the mean squared change, the mean
+        absolute change, or the largest squared change.
+
+    Returns
+    -------
+    array
+        Estimated frequency of each value. Frequencies are at least 0 and add up to 1, up to
+        rounding.
+
+    Raises
+    ------
+    TypeError
+        If the reports or a parameter have a wrong type.
+    ValueError
+        If ``use_thresh`` is false, if there are no reports, if a report is invalid, or if a
+        parameter is out of range.
+    """
     if not use_thresh:
         raise ValueError(f"use_thresh must be true for the Bayesian update, not {use_thresh!r}")
     tally, channel = _tally(reports, k, epsilon, use_thresh)
@@ -76,22 +142,24 @@ def find_tresh(tresh: Any, epsilon: float) -> Any:
     """Return the variance of thresholded histogram encoding, times n, for a rare value.
 
     The threshold that minimises it is the best one for continuous noise. The noise of this package
-    is on integers, where 1 is best.
+    is on integers, where 1 is the best threshold.
 
     Parameters
     ----------
-    tresh : float, or array
-        The threshold, from 0.5 to 1.
+    tresh : float or array
+        Threshold, from 0 to 1.
     epsilon : float
-        The budget.
+        Privacy budget of one report.
 
     Returns
     -------
-    float, or array
+    float or array
         q (1 − q)/(p − q)² with p = 1 − e^(ε (tresh − 1)/2)/2 and q = e^(−ε tresh/2)/2.
 
     Raises
     ------
+    TypeError
+        If ``epsilon`` is no number.
     ValueError
         If a parameter is out of range.
 

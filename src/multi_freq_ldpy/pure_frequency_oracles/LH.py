@@ -1,4 +1,4 @@
-"""Local hashing as functions: optimal (OLH) or, with ``optimal=False``, binary (BLH).
+"""Local hashing (LH) as functions: optimal (OLH) or, with ``optimal=False``, binary (BLH).
 
 >>> reports = [LH_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> LH_Aggregator(reports, k=3, epsilon=2.0).round(1)

@@ -1,4 +1,4 @@
-"""Subset selection as functions.
+"""Subset selection (SS) as functions.
 
 >>> reports = [SS_Client(value, k=4, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> SS_Aggregator(reports, k=4, epsilon=2.0).round(1)

@@ -1,4 +1,4 @@
-"""Unary encoding as functions: optimized (OUE) or, with ``optimal=False``, symmetric (SUE).
+"""Unary encoding (UE) as functions: optimized (OUE) or, with ``optimal=False``, symmetric (SUE).
 
 >>> reports = [UE_Client(value, k=3, epsilon=2.0) for value in [0, 1, 1, 1, 2] * 2000]
 >>> UE_Aggregator(reports, epsilon=2.0).round(1)

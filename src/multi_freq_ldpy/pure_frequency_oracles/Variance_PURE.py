@@ -1,4 +1,6 @@
-"""The variance of pure protocols as a function; arguments may be arrays.
+"""The variance of pure protocols as a function.
+
+Arguments may be arrays.
 
 >>> round(VAR_Pure(p=0.5, q=0.25, n=100), 4)
 0.03
@@ -13,7 +15,31 @@ from ..paper.shared import as_float, check_probabilities
 
 
 def VAR_Pure(p: ArrayLike, q: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> Any:
-    """Return the variance of a frequency estimated from n reports whose true value is f."""
+    """Return the variance of a frequency that is estimated from n reports.
+
+    The frequency is that of the users who took part.
+
+    Parameters
+    ----------
+    p : float or array
+        Probability that a report supports the user's own value.
+    q : float or array
+        Probability that a report supports another given value. It must be smaller than ``p``.
+    n : int or array
+        Number of users.
+    f : float or array
+        True frequency of the value.
+
+    Returns
+    -------
+    float or array
+        (f·p·(1 − p) + (1 − f)·q·(1 − q))/(n·(p − q)²).
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+    """
     (p, q), users, f = (
         check_probabilities(p, q),
         validate.numbers("n", n, 1),

@@ -1,4 +1,4 @@
-"""The function interface of the paper for one attribute.
+"""The paper's functions for one attribute.
 
-NAME_Client on the device, NAME_Aggregator at the server.
+``NAME_Client`` runs on the device of a user. ``NAME_Aggregator`` runs at the aggregator.
 """

@@ -1,3 +1,1 @@
-"""Several attributes: the verbs of a protocol over records, with any protocol for each
-attribute.
-"""
+"""Solutions for several attributes: records are reported with any protocol for each attribute."""

@@ -1,6 +1,6 @@
-"""What the solutions share.
+"""Base of the solutions.
 
-Factories are resolved, tables checked, attributes drawn and counted each by its protocol.
+It resolves factories and checks tables. It draws and counts each attribute with its protocol.
 """
 
 from abc import abstractmethod
@@ -25,30 +25,51 @@ from ..protocol import BUDGETS, Protocol
 from .factories import Factory, resolve_factories
 from .rows import EVERYBODY, as_bytes
 
-LARGEST_REPORT = 2**31 - 1  # beyond it, the length of a NumPy dtype wraps around
+LARGEST_REPORT = 2**31 - 1  # above it, the length of a NumPy dtype overflows
 DEEPEST = 8
-"""Solutions within solutions, at most."""
-# Users who are sampled together in simulations: NumPy's hypergeometric law ends at 10⁹
+"""The largest depth of solutions nested in solutions."""
+# Users sampled together in simulations: NumPy's hypergeometric distribution ends at 10⁹
 CHUNK = 2**29
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Solution(Mechanism):
-    """Base of the solutions.
+    """Base of the solutions: one mechanism for each part of a record.
 
-    A mechanism for each part of a record, and how a record's budget and report are made of theirs.
+    A solution composes the budget and the report of a record from its parts.
 
-    ``Solution(factory, ks, budgets…, options…)`` calls the factory (a protocol class, ``best``, any
-    callable) as ``factory(k, budgets…, options…)`` for each domain size; a list of factories gives
-    each attribute its own, and an option that is a list of length d is one value an attribute. What
-    the factories return is all that is kept: the solution *is* its protocols.
+    ``Solution(factory, ks, budgets…, options…)`` calls ``factory(k, budgets…, options…)`` for each
+    domain size. The solution keeps only the protocols that the factories return.
 
-    ``Solution.of([…])`` takes protocols and solutions: a solution reports on several attributes as
-    one part. Attributes are those of the parts, in order, and so are estimates and tallies.
+    ``Solution.of([…])`` takes protocols and solutions instead. A solution within a solution reports
+    on several attributes as one part. The attributes are those of the parts, in order, and so are
+    estimates and tallies.
+
+    Parameters
+    ----------
+    factory : callable or list of callable
+        Protocol class, ``best``, or any callable that returns a protocol. A list gives one factory
+        per attribute.
+    ks : list of int
+        Domain sizes, one per attribute.
+    *budgets : float
+        Privacy budgets, in order or by name. One budget is ``epsilon`` or ``eps_perm``. Two budgets
+        are ``eps_perm`` and ``eps_1``.
+    **options : object
+        Options of the factories. A list of length d gives one value per attribute.
+
+    Raises
+    ------
+    TypeError
+        If a factory does not return a protocol of its domain size, or if budgets are missing or do
+        not fit the factory.
+    ValueError
+        If a domain size, a budget or an option is out of range, or if there are more than 1024
+        attributes.
     """
 
     takes_solutions: ClassVar[bool] = True
-    """Whether a part may be a solution itself."""
+    """True if a part may itself be a solution."""
 
     protocols: tuple[Mechanism, ...]
 
@@ -66,8 +87,33 @@ class Solution(Mechanism):
 
     @classmethod
     def of(cls, protocols: Sequence[Mechanism], *options: Any, **named: Any) -> Self:
-        """Return the solution over given protocols and solutions, whatever their budgets.
+        """Return the solution over given protocols and solutions, with any budgets.
 
+        Parameters
+        ----------
+        protocols : list of protocols and solutions
+            Parts of the record, in order.
+        *options : object
+            Further fields of the solution, in order. ``RSFD`` has ``fake`` and ``balance``.
+        **named : object
+            Further fields of the solution, by name.
+
+        Returns
+        -------
+        Solution
+            The solution over these parts.
+
+        Raises
+        ------
+        TypeError
+            If a part is not a mechanism, if the solution takes protocols only, or if a field is
+            unknown.
+        ValueError
+            If there are more than 1024 attributes or 8 nested levels, or if a report would have
+            more than 2³¹ − 1 bytes.
+
+        Examples
+        --------
         >>> from multi_freq_ldpy import GRR, SMP, SPL
         >>> pair = SPL(GRR, [3, 2], epsilon=1.0)
         >>> SMP.of([pair, GRR(4, epsilon=1.0)]).ks
@@ -92,7 +138,7 @@ class Solution(Mechanism):
         self._check()
 
     def _check(self) -> None:
-        """Refuse fields that are wrong, and what cannot be realised."""
+        """Refuse wrong fields, and solutions that cannot be realised."""
         parts: object = self.protocols
         if (
             not isinstance(parts, list | tuple)
@@ -119,16 +165,16 @@ class Solution(Mechanism):
             )
         _ = self.privacy
 
-    # What a subclass declares
+    # Declared by a subclass
 
     def _budget(self, epsilon: float, d: int) -> float:
-        """Return the budget of each attribute's protocol."""
+        """Return the budget of the protocol of each attribute."""
         return epsilon
 
     @property
     @abstractmethod
     def _slots(self) -> tuple[tuple[int, int], ...]:
-        """Where each part's report is, in the bytes of a record's report."""
+        """The first byte and the end of each part's report within the report of a record."""
 
     @abstractmethod
     def _law(self, record: list[int]) -> dict[bytes, Fraction]: ...
@@ -137,7 +183,7 @@ class Solution(Mechanism):
     def _simulate(
         self, held: Sequence[Counts], n: int, rng: Rng
     ) -> Iterable[tuple[Counts, Counts]]:
-        """Draw, for each part, its counts and how many reports speak of each value."""
+        """Draw, for each part, its counts and the number of reports that speak of each value."""
 
     # The verbs
 
@@ -158,7 +204,7 @@ class Solution(Mechanism):
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """For each attribute, as what the aggregator sees it, and where its counts are."""
+        """The view of the aggregator on each attribute, with the position of its counts."""
         return tuple(
             Part(seen, slice(entries.start + own.start, entries.stop + own.start))
             for j, own in enumerate(self._own_entries)
@@ -166,18 +212,55 @@ class Solution(Mechanism):
         )
 
     def estimate(self, reports: Tally | Reports) -> Estimates:
-        """Return the unbiased frequencies of each attribute with their errors, from a tally or from
-        reports.
+        """Return the unbiased frequencies of each attribute with their errors.
+
+        Parameters
+        ----------
+        reports : Tally, array, list, or iterable of batches
+            A tally of this solution, or reports as ``randomize`` returns them.
+
+        Returns
+        -------
+        Estimates
+            One ``Estimate`` per attribute, in order.
+
+        Raises
+        ------
+        ValueError
+            If the tally is that of another mechanism, or if a report is invalid.
+        TypeError
+            If ``reports`` is neither a tally nor reports.
         """
         return Estimates.of(self._as_tally(reports))
 
     def simulate(self, data: ArrayLike | Sequence[ArrayLike], rng: Rng = None) -> Tally:
-        """Draw a tally given a table of records, or given d histograms.
+        """Draw a tally from a table of records or from d histograms, without reports in memory.
 
-        No report is kept in memory.
+        The tally of each attribute has its exact distribution. Given the true values, attributes
+        are drawn independently of each other. The dependence between the errors of two attributes
+        is therefore not reproduced.
 
-        Each attribute's tally has its exact law. Attributes are drawn independently of each other
-        given the truth: how the errors of two attributes go together is not reproduced.
+        Parameters
+        ----------
+        data : array of int, or list of arrays of int
+            Table with one row per user and one column per attribute. Or d histograms: entry j says
+            how many users hold each value of attribute j.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations.
+
+        Returns
+        -------
+        Tally
+            The tally of all users.
+
+        Raises
+        ------
+        ValueError
+            If a value is outside its domain, if histograms have different numbers of users, or if a
+            list could be either records or histograms.
+        TypeError
+            If a value is not an integer.
         """
         held = self._histograms(data)
         stream, n = rng if isinstance(rng, np.random.Generator) else as_stream(rng), held[0].sum()
@@ -188,10 +271,24 @@ class Solution(Mechanism):
         return np.concatenate(counts), np.concatenate(answers)
 
     def variance(self, n: ArrayLike, f: ArrayLike = 0.0) -> NDArray[np.float64]:
-        """Return, for each attribute, the variance of an estimated frequency whose true value among
-        the n users is f.
+        """Return, for each attribute, the variance of an estimated frequency.
 
-        The first axis is the attributes; n and f may be arrays.
+        Parameters
+        ----------
+        n : int or array of int
+            Number of users.
+        f : float or array of float
+            True frequency of the value. It is the frequency among the n users.
+
+        Returns
+        -------
+        array of float64
+            Variances. The first axis is the attributes, the other axes are those of n and f.
+
+        Raises
+        ------
+        ValueError
+            If n is negative, if f is outside [0, 1], or if their shapes do not go together.
         """
         users, share = validate.users_and_share(n, f)
         return np.array(
@@ -202,8 +299,25 @@ class Solution(Mechanism):
         )
 
     def law(self, record: ArrayLike) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this record, as on the wire, with its exact
-        probability.
+        """Return the exact distribution of a report of a user with this record.
+
+        Parameters
+        ----------
+        record : list of int
+            One value per attribute.
+
+        Returns
+        -------
+        dict of bytes to Fraction
+            Every possible report, as on the wire, with its exact probability.
+
+        Raises
+        ------
+        ValueError
+            If ``record`` is not one record, or if the possible reports cannot be listed: they are
+            too many, or unbounded (SHE).
+        TypeError
+            If a value is not an integer.
         """
         values, single = validate.table("record", record, self.ks)
         if not single:
@@ -213,7 +327,7 @@ class Solution(Mechanism):
             )
         return self._law(values[0].tolist())
 
-    # What the verbs share
+    # Shared by the verbs
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
         return self._law(value.tolist()).get(reports.tobytes(), Fraction(0))
@@ -247,17 +361,17 @@ class Solution(Mechanism):
 
     @cached_property
     def _own_columns(self) -> tuple[slice, ...]:
-        """Which attributes each part has."""
+        """The attributes of each part."""
         return _slices(len(each.leaves) for each in self.protocols)
 
     @cached_property
     def _own_entries(self) -> tuple[slice, ...]:
-        """Where each part's counts are."""
+        """The positions of the counts of each part."""
         return _slices(each._entries for each in self.protocols)
 
     @cached_property
     def _own_space(self) -> tuple[slice, ...]:
-        """Where what each part gathers is."""
+        """The positions of the numbers that each part gathers."""
         return _slices(each._space for each in self.protocols)
 
     @cached_property
@@ -269,23 +383,27 @@ class Solution(Mechanism):
         return np.concatenate([each._settle(gathered[a], n[b]) for each, a, b in where])
 
     def _of_part(self, values: Any, j: int) -> Any:
-        """Return part j's columns of records, or of one record: a protocol's is one vector."""
+        """Return the columns of part j from records, or from one record.
+
+        If the part is a protocol, this is one vector.
+        """
         columns = self._own_columns[j]
         return values[..., columns.start if isinstance(self.protocols[j], Protocol) else columns]
 
     def _seen_by_aggregator(self, j: int) -> tuple[Part, ...]:
-        """Return what the reports about the attributes of part j follow."""
+        """Return the view of the aggregator on each attribute of part j."""
         return self.protocols[j].parts
 
     @property
     def answering(self) -> tuple[Fraction, ...]:
-        """For each attribute, the probability that a report speaks of a given value of it."""
+        """The probability, for each attribute, that a report speaks of a given value of it."""
         return tuple(share for each in self.protocols for share in each.answering)
 
     @cached_property
     def permanent(self) -> "Solution | None":
-        """The solution over what lasts of each attribute, one report of which holds all that is
-        ever told.
+        """The solution over the permanent answers of the parts, or None if a part has none.
+
+        One report of it holds everything that is ever revealed about an unchanged record.
         """
         lasting = [each.permanent for each in self.protocols if each.permanent is not None]
         if len(lasting) < len(self.protocols):
@@ -295,7 +413,7 @@ class Solution(Mechanism):
     def _privacy(
         self, loss: Fraction | float, attribute: Fraction | float | None = None
     ) -> Privacy:
-        """Return what is promised, given the loss of one report, and for one attribute."""
+        """Return the privacy losses from the loss of one report and the loss for one attribute."""
         one = Privacy.of(loss, attribute)
         if self.permanent is None:
             return one
@@ -304,7 +422,7 @@ class Solution(Mechanism):
         )
 
     def _column(self, rows: NDArray[np.uint8], j: int, users: Counts = EVERYBODY) -> NDArray[Any]:
-        """Return part j's reports from the bytes of the reports of the users listed, or of all."""
+        """Return the reports of part j, of the listed users or of all users, from rows of bytes."""
         start, stop = self._slots[j]
         fields = np.empty((len(users) or len(rows), stop - start), np.uint8)
         draws.choose("records", fields.size).take(
@@ -315,7 +433,7 @@ class Solution(Mechanism):
     def _put(
         self, reports: NDArray[Any], rows: NDArray[np.uint8], j: int, users: Counts = EVERYBODY
     ) -> None:
-        """Write part j's reports into the bytes of the reports of the users listed, or of all."""
+        """Write the reports of part j, of the listed users or of all users, into rows of bytes."""
         start, stop = self._slots[j]
         fields = as_bytes(reports, stop - start)
         draws.choose("records", fields.size).put(fields, as_readonly(users), start, rows)
@@ -328,8 +446,10 @@ class Solution(Mechanism):
         j: int,
         users: Counts = EVERYBODY,
     ) -> None:
-        """Randomize values of part j, a few at a time, into the bytes of the reports of the users
-        listed, or of all.
+        """Randomize values of part j into rows of bytes.
+
+        The rows are those of the listed users, or of all users. The values are randomized a few at
+        a time.
         """
         start, stop = self._slots[j]
         protocol, step = self.protocols[j], max(1, 2**24 // (stop - start))
@@ -359,7 +479,7 @@ class Solution(Mechanism):
         return [np.bincount(records[:, j], minlength=k) for j, k in enumerate(self.ks)]
 
     def _look_like_histograms(self, data: Any) -> bool:
-        """Tell histograms from a table; refuse what could be either."""
+        """Tell histograms from a table; refuse data that could be either."""
         listed = (
             isinstance(data, list | tuple | np.ndarray)
             and validate.shape_of(data) != ()
@@ -404,7 +524,7 @@ class Solution(Mechanism):
 
     @cached_property
     def _part_prices(self) -> tuple[float, ...]:
-        """What charges cost where every part has accounts of its own."""
+        """The prices of charges if every part has its own accounts."""
         return tuple(price for each in self.protocols for price in each._prices)
 
     @cached_property
@@ -434,7 +554,18 @@ def _slices(sizes: Iterable[int]) -> tuple[slice, ...]:
 
 
 def depth_of(mechanism: Mechanism) -> int:
-    """Return how many solutions stand within each other."""
+    """Return the number of nested levels of solutions.
+
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        Mechanism to look at.
+
+    Returns
+    -------
+    int
+        0 for a protocol, 1 for a solution over protocols, and so on.
+    """
     parts = mechanism.protocols if isinstance(mechanism, Solution) else ()
     return 1 + max(map(depth_of, parts)) if parts else 0
 
@@ -442,8 +573,22 @@ def depth_of(mechanism: Mechanism) -> int:
 def losses_of(
     protocols: Sequence[Mechanism], attribute: bool = False
 ) -> tuple[list[Fraction], bool]:
-    """Return the losses of mechanisms for any two inputs, or for two that differ in one attribute:
-    ratios, and True, if all are fractions; otherwise logarithms.
+    """Return the privacy losses of mechanisms, as exact ratios if all of them are fractions.
+
+    Parameters
+    ----------
+    protocols : list of protocols and solutions
+        Mechanisms, in order.
+    attribute : bool
+        True for the losses between two inputs that differ in one attribute. False for the losses
+        between any two inputs.
+
+    Returns
+    -------
+    losses : list of Fraction
+        Ratios of probabilities, or their logarithms if one of the ratios is not a fraction.
+    exactly : bool
+        True if the losses are ratios.
     """
     privacies = [each.privacy for each in protocols]
     both = [
@@ -459,7 +604,23 @@ def losses_of(
 def combine_laws(
     laws: list[dict[bytes, Fraction]],
 ) -> Iterable[tuple[tuple[bytes, ...], tuple[Fraction, ...]]]:
-    """Go through all combinations of reports with the probabilities of each."""
+    """Return all combinations of reports, with the probability of each report.
+
+    Parameters
+    ----------
+    laws : list of dict of bytes to Fraction
+        Distributions of reports, one per part.
+
+    Returns
+    -------
+    iterable of pairs of tuples
+        The reports of a combination, and their probabilities, one of each per part.
+
+    Raises
+    ------
+    ValueError
+        If there are more than 2²⁰ combinations.
+    """
     size = prod(map(len, laws))
     if size > LARGEST_LAW:
         raise ValueError(f"law lists every report: these protocols have too many, {size}")
@@ -469,7 +630,27 @@ def combine_laws(
 def sample_histograms(
     held: Sequence[Counts], columns: Sequence[slice], shares: list[float], n: int, rng: Rng
 ) -> list[list[Counts]]:
-    """Draw, for each part, the histograms of the users who sample it."""
+    """Draw, for each part, the histograms of the users who sample it.
+
+    Parameters
+    ----------
+    held : list of arrays of int
+        Numbers of users who hold each value, one array per attribute.
+    columns : list of slice
+        Attributes of each part.
+    shares : list of float
+        Probability that a user samples each part.
+    n : int
+        Number of users.
+    rng : None, int, SeedSequence, Generator or Stream
+        Source of randomness. None, the default, is the operating system: use it to collect. Seeds
+        are for simulations.
+
+    Returns
+    -------
+    list of lists of arrays of int
+        For each part, one histogram per attribute of the part.
+    """
     generator = as_generator(rng)
     found = [np.zeros_like(counts) for counts in held]
     ends = [np.concatenate(([0], np.cumsum(counts))) for counts in held]

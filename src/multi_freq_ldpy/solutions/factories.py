@@ -1,4 +1,4 @@
-"""From a factory, or one an attribute, to the protocols of a solution."""
+"""Building the protocols of a solution from one factory, or from one factory per attribute."""
 
 from collections.abc import Callable, Sequence
 from inspect import signature
@@ -14,7 +14,7 @@ Factory: TypeAlias = Callable[..., Protocol]
 def _takes_channel(factory: Factory) -> bool:
     try:
         return "channel" in signature(factory).parameters
-    except ValueError:  # some callables of C have no signature
+    except ValueError:  # some callables written in C have no signature
         return False
 
 
@@ -26,7 +26,11 @@ def resolve_factories(
     options: dict[str, Any],
     channel: Callable[[Protocol], Channel] | None = None,
 ) -> tuple[Protocol, ...]:
-    """Call the factories, one an attribute, and check what they return."""
+    """Return the protocols of the attributes, made by the factories and checked.
+
+    ``channel`` is passed to the factories that have a parameter of this name. It gives the channel
+    under which the aggregator sees a protocol.
+    """
     d = len(ks)
     factories = list(factory) if isinstance(factory, list | tuple) else [factory] * d
     if len(factories) != d:
@@ -35,7 +39,7 @@ def resolve_factories(
             f" {len(factories)}: {validate.quote(factory)}"
         )
     protocols: list[Protocol] = []
-    known: dict[Any, Any] = {}  # a class gives equal protocols for equal domains: derive them once
+    known: dict[Any, Any] = {}  # a class makes equal protocols for equal domains: derive each once
     for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
         if not callable(make):
             raise TypeError(

@@ -1,4 +1,4 @@
-"""Reports of records as rows of bytes, and users by group."""
+"""Reports of records as rows of bytes, and grouping of users."""
 
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ EVERYBODY: NDArray[np.int64] = np.empty(0, np.int64)
 def group_users(which: NDArray[Any], groups: int) -> list[NDArray[np.int64]]:
     """Return the indexes of each group, in ascending order.
 
-    Numbers beyond the last group are taken for the last.
+    Numbers beyond the last group count as the last group.
     """
     order, edges = np.empty(len(which), np.int64), np.empty(groups + 1, np.int64)
     draws.choose("records", len(which)).group(as_readonly(which), order, edges)
@@ -23,7 +23,10 @@ def group_users(which: NDArray[Any], groups: int) -> list[NDArray[np.int64]]:
 
 
 def take_users(values: NDArray[np.int64], users: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the values, or records, of the users listed; without the GIL, unlike indexing."""
+    """Return the values, or records, of the listed users.
+
+    This runs without the GIL, unlike NumPy's indexing.
+    """
     out = np.empty((len(users), *values.shape[1:]), np.int64)
     if values.ndim == 1:
         draws.choose("records", len(users)).pick(as_readonly(values), as_readonly(users), out)

@@ -1,4 +1,4 @@
-"""Sampling one attribute, and hiding which one among fakes."""
+"""RS+FD: a solution that samples one attribute and hides it among fake reports."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,9 +25,7 @@ from .side_by_side import SideBySide
 
 
 def _mix(protocol: Protocol, share: Fraction, fake: Fake) -> Affine:
-    """Return the channel of a protocol that reports with probability ``share`` and sends a fake
-    otherwise.
-    """
+    """Return the channel of real reports, with probability ``share``, mixed with fakes."""
     return protocol.moments.mixed(share, fake.mean, fake.pair)
 
 
@@ -39,7 +37,15 @@ def _nearest(a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class Attribute:
-    """One attribute as the aggregator sees it under RS+FD: real reports among fake ones."""
+    """One attribute as the aggregator sees it under RS+FD: real reports among fake ones.
+
+    Parameters
+    ----------
+    solution : RSFD
+        Solution that the attribute belongs to.
+    index : int
+        Number of the attribute.
+    """
 
     solution: "RSFD"
     index: int
@@ -56,7 +62,7 @@ class Attribute:
 
     @cached_property
     def channel(self) -> Affine:
-        """The channel."""
+        """The channel in floats."""
         return self.moments.rounded()
 
     answering = (Fraction(1),)
@@ -64,7 +70,7 @@ class Attribute:
 
     @property
     def lasting(self) -> Affine:
-        """The channel of what a report contributes on average: every report is drawn anew."""
+        """The channel of the mean contribution of reports, which are drawn independently."""
         return self.moments.averaged()
 
     @property
@@ -74,7 +80,7 @@ class Attribute:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The one attribute, and all its counts."""
+        """The one attribute, with all its counts."""
         return (Part(self, slice(0, self.cells)),)
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
@@ -83,25 +89,53 @@ class Attribute:
 
 @dataclass(frozen=True, init=False, repr=False)
 class RSFD(SideBySide):
-    """Random sampling plus fake data (RS+FD).
+    """Random sampling plus fake data (RS+FD): one real report among fake ones.
 
-    One attribute is reported at an amplified budget, a fake report goes with each other one.
+    One attribute is sampled and reported at an amplified budget. For each other attribute, a fake
+    report is sent. The sampled attribute is reported at ε' = ln(d·(e^ε − 1) + 1). The report does
+    not say which attribute was sampled.
 
-    The sampled attribute is reported at ε' = ln(d·(e^ε − 1) + 1), and which one it was is not said.
-    For two records that differ in *one attribute* that costs ε if domains are equal or fakes are
-    randomized zero vectors, and ``privacy.report_attribute`` says how much otherwise; for *any two
-    records* it costs ε', which is ``privacy.report``. ``amplify=False`` reports at ε itself, which
-    is then the cost for any two records; ``SMP`` has less error at that.
-
-    ``fake`` is for unary encodings: "zero", the randomized zero vector, or "random", the report of
-    a random value. Other protocols have one kind of fake, a uniform report. ``balance=True``
-    samples attributes with such probabilities that the cost for one attribute is ε also for unequal
-    domains; those that stand out more are sampled, and estimated, less. ``best`` chooses by the
-    variance as it is here, among fakes, with equal chances for all attributes.
+    For *any two records* the privacy loss is ε', which is ``privacy.report``. For two records that
+    differ in *one attribute* it is ε if domains are equal or fakes are randomized zero vectors. In
+    other cases ``privacy.report_attribute`` is the loss for one attribute.
 
     Arcolezi, Couchot, Al Bouna and Xiao, "Random sampling plus fake data: multidimensional
     frequency estimates with local differential privacy", CIKM 2021.
 
+    Parameters
+    ----------
+    factory : callable or list of callable
+        Protocol class, ``best``, or any callable that returns a protocol. A list gives one factory
+        per attribute. ``best`` compares variances under RS+FD, with fakes and with equal sampling
+        probabilities.
+    ks : list of int
+        Domain sizes, one per attribute.
+    *budgets : float
+        The budget ε, in order or as ``epsilon``.
+    fake : {"zero", "random"}
+        Fake reports of unary encodings. "zero" is the randomized zero vector. "random" is the
+        report of a random value. Other protocols have one kind of fake, a uniform report.
+    amplify : bool
+        True to report the sampled attribute at ε'. False reports it at ε, which is then the loss
+        for any two records. ``SMP`` has less error at that loss.
+    balance : bool
+        True to choose the sampling probabilities so that the loss for one attribute is ε also for
+        unequal domains. Attributes whose real reports stand out more are then sampled less, so
+        their estimates have more error.
+    **options : object
+        Options of the factories. A list of length d gives one value per attribute.
+
+    Raises
+    ------
+    TypeError
+        If a protocol has no fake reports or has contributions other than 0 and 1. If budgets are
+        missing or do not fit the factory.
+    ValueError
+        If a domain size, a budget or an option is out of range, or if the fakes do not allow
+        ``balance``.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR
     >>> privacy = RSFD(GRR, [2, 6], epsilon=1.0).privacy
     >>> round(privacy.report, 5), round(privacy.report_attribute, 3)
@@ -155,14 +189,12 @@ class RSFD(SideBySide):
 
     @cached_property
     def fakes(self) -> tuple[Fake, ...]:
-        """What a fake report is, for each attribute."""
+        """The distribution of a fake report, for each attribute."""
         return tuple(each._fake(self.fake) for each in self.leaves)
 
     @cached_property
     def weights(self) -> tuple[int, ...] | None:
-        """The probabilities with which attributes are sampled, times 2⁶⁴, or None where they are
-        equal.
-        """
+        """The sampling probabilities of the attributes, times 2⁶⁴, or None if they are equal."""
         if not self.balance or self.d == 1:
             return None
         if any(fake.lows[0] != fake.lows[1] for fake in self.fakes):
@@ -185,7 +217,7 @@ class RSFD(SideBySide):
 
     @cached_property
     def shares(self) -> tuple[Fraction, ...]:
-        """The probability that an attribute is sampled, for each."""
+        """The sampling probability of each attribute."""
         return (
             tuple(Fraction(w, exact.WORD) for w in self.weights)
             if self.weights
@@ -194,15 +226,14 @@ class RSFD(SideBySide):
 
     @cached_property
     def privacy(self) -> Privacy:
-        """What is promised, exactly.
+        """The exact privacy losses.
 
         ``report`` is ε', the loss of the sampled attribute (see the class).
         """
         pieces = []
         for each, share, fake in zip(self.leaves, self.shares, self.fakes, strict=True):
             pieces.append((each.ratio, share * fake.lows[0], share * fake.lows[1]))
-        # All attributes tell the records apart: a mean of their ratios, with the weights that make
-        # it largest
+        # Records that differ in all attributes: the largest weighted mean of the ratios
         whole = Fraction(0)
         while True:
             lows = [largest if ratio > whole else smallest for ratio, smallest, largest in pieces]
@@ -212,11 +243,11 @@ class RSFD(SideBySide):
             if better <= whole:
                 break
             whole = better
-        # One attribute does, as well as it can, while the others look as little like real reports
-        # as they can
+        # Records that differ in one attribute: it has its largest ratio, and the other fields are
+        # as unlike real reports as possible
         above, below = sum((smallest for _, smallest, _ in pieces), Fraction(0)).as_integer_ratio()
-        # (ratio − 1)·largest/(largest + rest − smallest), not reduced: that takes long where there
-        # are many
+        # (ratio − 1)·largest/(largest + rest − smallest), not reduced: with many attributes,
+        # reducing takes long
         excess = set()
         for ratio, smallest, largest in pieces:
             (a, b), (c, d) = (
@@ -227,8 +258,8 @@ class RSFD(SideBySide):
         most = max(
             a / b
             for a, b in excess
-            # A quotient of integers is rounded once, so the largest is among those that round to
-            # this
+            # A quotient of integers is rounded once, so the exact maximum is among the pairs that
+            # round to the largest quotient
         )
         return Privacy.of(whole, 1 + max(Fraction(a, b) for a, b in excess if a / b == most))
 
@@ -236,11 +267,11 @@ class RSFD(SideBySide):
         return Attribute(self, j).parts
 
     def _sample_attributes(self, source: Source, n: int) -> Counts:
-        """Return which attribute each of n users samples."""
+        """Return the sampled attribute of each of n users."""
         choice = source.part(b"attribute")
         if self.weights is None:
             return choice.below(n, self.d)
-        # The last word of each attribute
+        # The largest word that selects each attribute
         last = np.cumsum(np.array(self.weights, np.uint64)) - np.uint64(1)
         return np.searchsorted(last, choice.words(n, 1)[:, 0])
 
@@ -255,7 +286,7 @@ class RSFD(SideBySide):
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         real = [each.law(value) for each, value in zip(self.leaves, record, strict=True)]
-        combine_laws(real)  # refuses what is too large to list
+        combine_laws(real)  # refuses distributions that are too large to list
         fakes = [fake.law() for fake in self.fakes]
         odds = [
             [share * law[y] / fake[y] for y in fake]

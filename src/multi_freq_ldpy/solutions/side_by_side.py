@@ -1,4 +1,4 @@
-"""Reports with a field for every part."""
+"""Base of the solutions whose reports have one field per part."""
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -14,11 +14,11 @@ from ..mechanism import Counts
 from .base import Solution
 from .rows import as_bytes
 
-DRAWN_TOGETHER = 2**16  # users who are drawn together
+DRAWN_TOGETHER = 2**16  # users drawn together
 
 
 class SideBySide(Solution):
-    """Base of the solutions whose report has a field for every part."""
+    """Base of the solutions whose report has one field per part."""
 
     @cached_property
     def _slots(self) -> tuple[tuple[int, int], ...]:
@@ -28,11 +28,11 @@ class SideBySide(Solution):
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """A field for each part: a0, a1 and so on."""
+        """The dtype of a report, with one field per part: a0, a1 and so on."""
         return np.dtype([(f"a{j}", each.report_dtype) for j, each in enumerate(self.protocols)])
 
     def _columns(self, records: Counts, source: Source) -> Iterable[Counts]:
-        """Return what each part reports on."""
+        """Return the values that each part reports on."""
         return (self._of_part(records, j) for j in range(len(self.protocols)))
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
@@ -44,7 +44,7 @@ class SideBySide(Solution):
                 self._write(column, sources[j].skip(low), rows[low : low + DRAWN_TOGETHER], j)
 
     def _fields_of(self, reports: NDArray[Any]) -> Iterator[NDArray[Any]]:
-        """Go through each part's reports, one copy at a time."""
+        """Return an iterator over the reports of each part, which are copied one part at a time."""
         rows = as_bytes(reports, self.report_bytes)
         return (self._column(rows, j) for j in range(len(self.protocols)))
 
@@ -53,8 +53,9 @@ class SideBySide(Solution):
         return np.asarray(np.any([each._refused(own) for each, own in pairs], axis=0))
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return what each report contributes to each value of each attribute, shape (n, sum of
-        ks).
+        """Return the contribution of each report to each value of each attribute.
+
+        The shape is (n, number of frequencies), attributes in order.
         """
         pairs = zip(self.protocols, self._fields_of(reports), strict=True)
         return np.concatenate([each.contributions(own) for each, own in pairs], axis=1)

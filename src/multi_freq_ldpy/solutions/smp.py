@@ -1,4 +1,4 @@
-"""Sampling one attribute."""
+"""SMP: a solution that samples one attribute."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -16,12 +16,19 @@ from ..protocols.formats import symbol_dtype
 from .base import Solution, losses_of, sample_histograms
 from .rows import as_bytes, group_users, take_users
 
-NUMBERED_TOGETHER = 2**16  # users who are numbered together: part of what a seed gives
+NUMBERED_TOGETHER = 2**16  # users numbered together: reports from a seed depend on it
 
 
 class Sampled(NamedTuple):
-    """What lasts of users' reports: the part that each reports on, and for each part who they are
-    and what lasts of it.
+    """The permanent state of users: the sampled parts, and the permanent state of each part.
+
+    Parameters
+    ----------
+    which : array of int
+        Sampled part of each user.
+    parts : list of tuples
+        For each part, the indexes of the users who sample it, and their permanent state. The state
+        is None if no user samples the part.
     """
 
     which: Counts
@@ -31,12 +38,34 @@ class Sampled(NamedTuple):
 class SMP(Solution):
     """Sampling: one attribute, chosen uniformly, is reported with the whole budget.
 
-    Which one is part of the report.
+    The report says which attribute it is about. The privacy loss between any two records is at most
+    ε. An attribute is estimated from the users who reported it, about n/d of them. Its error
+    includes the sampling of users. Choose it to protect whole records.
 
-    Any two records are told apart by at most ε. An attribute is estimated from the n/d users or so
-    who reported it; its error has the sampling of users in it. Choose it where whole records are to
-    be protected.
+    Parameters
+    ----------
+    factory : callable or list of callable
+        Protocol class, ``best``, or any callable that returns a protocol. A list gives one factory
+        per attribute.
+    ks : list of int
+        Domain sizes, one per attribute.
+    *budgets : float
+        Privacy budgets of the whole record, in order or by name. One budget is ``epsilon`` or
+        ``eps_perm``. Two budgets are ``eps_perm`` and ``eps_1``.
+    **options : object
+        Options of the factories. A list of length d gives one value per attribute.
 
+    Raises
+    ------
+    TypeError
+        If a factory does not return a protocol of its domain size, or if budgets are missing or do
+        not fit the factory.
+    ValueError
+        If a domain size, a budget or an option is out of range, or if there are more than 1024
+        attributes.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import OUE
     >>> solution = SMP(OUE, [4, 7, 2], epsilon=3.0)
     >>> solution.privacy.report, solution.report_bytes
@@ -50,7 +79,7 @@ class SMP(Solution):
 
     @cached_property
     def answering(self) -> tuple[Fraction, ...]:
-        """For each attribute, the probability that a report speaks of a given value of it."""
+        """The probability, for each attribute, that a report speaks of a given value of it."""
         return tuple(share / len(self.protocols) for share in super().answering)
 
     _answers_all = False
@@ -61,7 +90,10 @@ class SMP(Solution):
 
     @cached_property
     def privacy(self) -> Privacy:
-        """One part is reported, whichever two records are compared."""
+        """The exact privacy losses, which are the largest among the parts.
+
+        A report is about one part, whichever two records are compared.
+        """
         whole, exactly = losses_of(self.protocols)
         one, _ = losses_of(self.protocols, attribute=True)
         if exactly:
@@ -81,8 +113,8 @@ class SMP(Solution):
         return np.dtype([("attribute", number), ("payload", np.uint8, (longest,))])
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
-        # In the stream of a part, the users of a block who sampled it are numbered from the block's
-        # first user on
+        # In the stream of a part, the users of a block who sampled it are numbered consecutively.
+        # Their numbers start at the first user of the block.
         source.require_consecutive()
         rows, m = as_bytes(out, self.report_bytes), len(self.protocols)
         rows[:] = 0
@@ -93,7 +125,7 @@ class SMP(Solution):
         first, end = source.first, source.first + len(values)
         for start in range(first - first % NUMBERED_TOGETHER, end, NUMBERED_TOGETHER):
             chosen = choice.skip(start).below(min(NUMBERED_TOGETHER, end - start), m)
-            before = max(0, first - start)  # users of this block who come before the first
+            before = max(0, first - start)  # users of this block before the first value
             earlier = np.bincount(chosen[:before], minlength=m).tolist()
             chosen = chosen[before:]
             block = slice(start + before - first, start + before - first + len(chosen))
@@ -115,22 +147,34 @@ class SMP(Solution):
         return refused
 
     def _by_part(self, reports: NDArray[Any]) -> Iterator[tuple[int, slice, Counts, NDArray[Any]]]:
-        """Yield, for blocks of reports, each part that was reported, the block, which of it speak
-        of it, and what they say of it.
+        """Yield the reports about each part, for blocks of reports.
+
+        Each item is the number of the part, the block, the indexes within the block, and the part's
+        reports.
         """
         m = len(self.protocols)
         for low in range(0, len(reports), NUMBERED_TOGETHER):
             block = slice(low, low + NUMBERED_TOGETHER)
             rows = as_bytes(reports[block], self.report_bytes)
-            # Parts that do not exist are the last group
+            # Numbers of parts that do not exist form the last group
             groups = group_users(reports["attribute"][block], m + 1)
             for j, users in enumerate(groups[:m]):
                 if len(users):
                     yield j, block, users, self._column(rows, j, users)
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
-        """Return what each report contributes to each value of each attribute, shape (n, sum of
-        ks).
+        """Return the contribution of each report to each value of each attribute.
+
+        Parameters
+        ----------
+        reports : array of ``report_dtype``
+            Reports as ``randomize`` returns them.
+
+        Returns
+        -------
+        array of int64
+            Contributions, one row per report and one column per frequency, attributes in order.
+            They are 0 for attributes that the report is not about.
         """
         result = np.zeros((len(reports), self._entries), np.int64)
         for j, block, users, column in self._by_part(reports):
@@ -181,7 +225,7 @@ class SMP(Solution):
         ]
 
     def _sample_parts(self, users: Counts, memory: Source) -> Counts:
-        """Return the part that each of the users has sampled once and for all."""
+        """Return the part that each of the users has sampled permanently."""
         return memory.part(b"attribute").at(users).below(len(users), len(self.protocols))
 
     def _recall(self, values: Counts, users: Counts, memory: Source) -> Sampled:

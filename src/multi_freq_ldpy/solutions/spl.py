@@ -1,4 +1,4 @@
-"""Splitting the budget."""
+"""SPL: a solution that splits the budget."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -21,9 +21,33 @@ from .side_by_side import SideBySide
 class SPL(SideBySide):
     """Splitting: every attribute is reported, each with the d-th part of the budget.
 
-    Any two records are told apart by at most ε, two that differ in one attribute by ε/d. Its error
-    grows much faster with d than that of ``SMP``.
+    The privacy loss between any two records is at most ε. Between two records that differ in one
+    attribute it is at most ε/d. The error grows much faster with d than that of ``SMP``.
 
+    Parameters
+    ----------
+    factory : callable or list of callable
+        Protocol class, ``best``, or any callable that returns a protocol. A list gives one factory
+        per attribute.
+    ks : list of int
+        Domain sizes, one per attribute.
+    *budgets : float
+        Privacy budgets of the whole record, in order or by name. One budget is ``epsilon`` or
+        ``eps_perm``. Two budgets are ``eps_perm`` and ``eps_1``.
+    **options : object
+        Options of the factories. A list of length d gives one value per attribute.
+
+    Raises
+    ------
+    TypeError
+        If a factory does not return a protocol of its domain size, or if budgets are missing or do
+        not fit the factory.
+    ValueError
+        If a domain size, a budget or an option is out of range, or if there are more than 1024
+        attributes.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import OUE
     >>> solution = SPL(OUE, [4, 7, 2], epsilon=3.0)
     >>> solution.privacy.report, solution.privacy.report_attribute
@@ -40,7 +64,10 @@ class SPL(SideBySide):
 
     @cached_property
     def privacy(self) -> Privacy:
-        """The losses of the parts add up."""
+        """The exact privacy losses, which are the sums of the losses of the parts.
+
+        For two records that differ in one attribute, the loss is the largest among the parts.
+        """
         whole, exactly = losses_of(self.protocols)
         one, _ = losses_of(self.protocols, attribute=True)
         if exactly:

@@ -91,7 +91,19 @@ class Comparison(tuple[Cell, ...]):
     seed: int | None
 
     def to_frame(self, kind: str | None = None) -> Any:
-        """Return a tidy table: one row per protocol, budget and repetition."""
+        """Return a tidy table with one row per protocol, budget and repetition.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of table. By default it is a kind that is installed.
+
+        Returns
+        -------
+        table
+            Columns are protocol, epsilon, eps_perm (for pairs), repeat, the metric, and theory
+            where it is known.
+        """
         columns: dict[str, list[Any]] = {
             "protocol": [],
             "epsilon": [],
@@ -307,17 +319,47 @@ def compare(
     *,
     k: Any = None,
 ) -> Comparison:
-    """Estimate the same data with several protocols and budgets, again and again, and return the
-    errors.
+    """Estimate the same data with several protocols and budgets, and return the errors.
 
-    ``protocols`` are classes, or callables that make a protocol or a solution of k and budgets
-    (``partial(SMP, OUE)``); a mapping gives them names. ``data`` is a vector of values or labels,
-    an array of records (a column an attribute), or a table. A budget is a number, or a pair
-    (eps_perm, eps_1); classes take those they have a use for. ``estimator`` is "raw" or the name of
-    a post-processing (``Estimate.postprocess``); ``metric`` "mse", "mae" or "max", the mean over
-    attributes where there are several. ``k`` declares the domain (a list of sizes for records),
-    which otherwise is what the data have.
+    Tallies are drawn from their exact distribution, so no report is made. Each cell has a stream of
+    its own: another protocol beside it changes nothing.
 
+    Parameters
+    ----------
+    protocols : list, or mapping by name
+        Protocol classes, or callables that make a protocol or a solution of k and budgets, such as
+        ``partial(SMP, OUE)``.
+    data : array, list or table
+        A vector of values or labels, an array of records with one column per attribute, or a table.
+    budgets : list
+        Numbers, or pairs (eps_perm, eps_1). Each protocol takes the budgets that suit it.
+    repeats : int
+        Number of repetitions.
+    estimator : str
+        "raw", or the name of a post-processing (``Estimate.postprocess``).
+    metric : {"mse", "mae", "max"}
+        Mean squared error, mean absolute error or largest error of the values; the mean over
+        attributes where there are several.
+    rng : None, int, SeedSequence, Generator or Stream
+        Source of randomness. Seeds make the comparison reproducible.
+    k : int or list of int, optional
+        Number of possible values, for records one number per attribute. By default it is what the
+        data have.
+
+    Returns
+    -------
+    Comparison
+        One cell per protocol and budget.
+
+    Raises
+    ------
+    ValueError
+        If a protocol does not suit the data, the budgets or the estimator.
+    TypeError
+        If ``protocols`` has entries that make no protocol and no solution.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR, OUE
     >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2] * 2000, budgets=[0.5, 4.0], k=50, rng=1)
     >>> found.best()

@@ -62,7 +62,18 @@ class Recommendations(tuple[Recommendation, ...]):
     __slots__ = ()
 
     def to_frame(self, kind: str | None = None) -> Any:
-        """Return a table with one row per protocol."""
+        """Return a table with one row per protocol.
+
+        Parameters
+        ----------
+        kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+            The kind of table. By default it is a kind that is installed.
+
+        Returns
+        -------
+        table
+            The attributes of ``Recommendation`` as columns.
+        """
         return frames.build_table(kind, self._columns())
 
     def _columns(self) -> dict[str, list[Any]]:

@@ -1,1 +1,1 @@
-"""Tables of every kind, and the labels in them."""
+"""Tables of every supported kind, and the labels in them."""

@@ -1,4 +1,4 @@
-"""Arrow columns without Python objects: reports as bytes, and the distinct values of a column."""
+"""Arrow columns without Python objects: reports as bytes, and distinct values of a column."""
 
 from collections.abc import Sequence
 from math import prod
@@ -21,7 +21,7 @@ def column_of(reports: NDArray[Any]) -> Any:
     Returns
     -------
     pyarrow.FixedSizeBinaryArray
-        One entry per report, on the memory of the array.
+        One entry per report, in the memory of the array.
     """
     import pyarrow as pa
 
@@ -31,7 +31,7 @@ def column_of(reports: NDArray[Any]) -> Any:
 
 
 def size_of(reports: NDArray[Any]) -> int:
-    """Return the length of a report in an array of them."""
+    """Return the length in bytes of each report in an array."""
     return reports.dtype.itemsize * prod(reports.shape[1:])
 
 
@@ -41,16 +41,18 @@ def messages_of(column: Any, size: int) -> tuple[NDArray[np.uint8], NDArray[np.i
     Parameters
     ----------
     column : pyarrow.Array or pyarrow.ChunkedArray
-        Of ``fixed_size_binary``, ``binary`` or ``large_binary``, or of another type.
+        A column of any type. Entries are bytes if it is ``fixed_size_binary``, ``binary``,
+        ``large_binary`` or ``binary_view``.
     size : int
-        The length of a report.
+        Length of a report in bytes.
 
     Returns
     -------
     messages : array of uint8, shape (m, size)
-        Without a copy where the column is one array whose entries all have that length.
+        The entries. They are not copied if the column is one array whose entries all have this
+        length.
     wrong : array of int64
-        The rows that are missing, of another length, or no bytes.
+        The rows that are missing, have another length, or are not bytes.
     """
     chunks = column.chunks if hasattr(column, "chunks") else [column]
     found, wrong, done = [], [], 0
@@ -97,19 +99,19 @@ def _messages_of_array(array: Any, size: int) -> tuple[NDArray[np.uint8], NDArra
 
 
 def factor_column(column: Any, known: Sequence[Any] = ()) -> Factored:
-    """Return the distinct values of an Arrow column, and which of them each row has.
+    """Return the distinct values of an Arrow column, and the index of the value in each row.
 
     Parameters
     ----------
     column : pyarrow.Array or pyarrow.ChunkedArray
-        Of any type; one with dictionaries keeps them.
+        A column of any type. A column with a dictionary keeps it.
     known : sequence
-        Values that are looked for first: text that has no others is read in half the time.
+        Values that are looked up first. Text without other values is read in half the time.
 
     Returns
     -------
     Factored
-        The last of the distinct values is None, for rows that are missing.
+        The last of the distinct values is None, for missing rows.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -1,6 +1,6 @@
-"""Tables of all kinds in and out, through narwhals.
+"""Input and output of tables of all kinds, through narwhals.
 
-Pandas, polars, Arrow, and dicts of lists, which need none of them.
+The kinds are pandas, polars, Arrow, and dicts of lists. Dicts of lists need no further package.
 """
 
 import sys
@@ -21,14 +21,14 @@ DICT = "dict"
 
 
 def not_installed(package: str, extra: str) -> ImportError:
-    """Say what has to be installed."""
+    """Return the error that names the package to install."""
     return ImportError(
         f"this needs {package}, which is not installed: pip install 'multi-freq-ldpy[{extra}]'"
     )
 
 
 def import_narwhals() -> Any:
-    """Return narwhals, or say that it has to be installed."""
+    """Return narwhals, or raise an error that says how to install it."""
     try:
         import narwhals.stable.v1 as nw
     except ImportError:
@@ -37,7 +37,7 @@ def import_narwhals() -> Any:
 
 
 def kind_of(table: object, name: str = "table") -> str:
-    """Return what kind of table it is, or refuse what is none."""
+    """Return the kind of a table, or raise an error if the object is not a table."""
     if isinstance(table, Mapping):
         return DICT
     for kind, classes in (
@@ -45,7 +45,7 @@ def kind_of(table: object, name: str = "table") -> str:
         ("polars", ("DataFrame",)),
         ("pyarrow", ("Table", "RecordBatch")),
     ):
-        module = sys.modules.get(kind)  # whoever has such a table has imported it
+        module = sys.modules.get(kind)  # if such a table exists, the module has been imported
         if module is not None and isinstance(
             table, tuple(getattr(module, each) for each in classes)
         ):
@@ -58,7 +58,7 @@ def kind_of(table: object, name: str = "table") -> str:
 
 
 def is_table(given: object) -> bool:
-    """Tell whether something is a table."""
+    """Tell whether an object is a table."""
     try:
         kind_of(given)
     except TypeError:
@@ -75,7 +75,7 @@ def names_of(name: str, table: Any) -> list[str]:
 
 
 def require_columns(name: str, table: Any, wanted: Iterable[str]) -> list[str]:
-    """Return the names of columns, all of which the table has once."""
+    """Return the names of columns, and require that the table has each exactly once."""
     names, has = list(wanted), names_of(name, table)
     for column in names:
         if has.count(column) != 1:
@@ -87,7 +87,7 @@ def require_columns(name: str, table: Any, wanted: Iterable[str]) -> list[str]:
 
 
 def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[Any]]:
-    """Return columns as lists, all of one length; other columns are ignored."""
+    """Return columns as lists of one length; other columns are ignored."""
     names, kind = require_columns(name, table, wanted), kind_of(table, name)
     chosen: Any = table
     if kind != DICT:
@@ -112,10 +112,10 @@ def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[A
 def factor_columns(
     name: str, table: Any, wanted: Mapping[str, Sequence[Any]]
 ) -> dict[str, Factored]:
-    """Return columns as their distinct values, and which of them each row has.
+    """Return the distinct values of columns, and the index of the value in each row.
 
-    By the table's own engine, side by side. ``wanted`` maps columns to the values that are looked
-    for first; other columns are ignored.
+    The table's own engine does the work, columns in parallel. ``wanted`` maps columns to the values
+    that are looked up first. Other columns are ignored.
     """
     kind = kind_of(table, name)
     if kind == DICT:
@@ -135,10 +135,10 @@ def _factor_pandas(column: Any, known: Sequence[Any]) -> Factored:
         return Factored(column.cat.codes.to_numpy(), [*column.cat.categories.tolist(), None])
     try:
         codes, distinct = pandas.factorize(column)
-    except TypeError:  # lists, say
+    except TypeError:  # for example lists
         return factor_list(column.tolist())
     values = distinct.tolist()
-    if column.dtype == object and any(map(is_bit, values)):  # True might be taken for 1
+    if column.dtype == object and any(map(is_bit, values)):  # pandas might read True as 1
         return factor_list(column.tolist())
     return Factored(codes, [*map(as_python, values), None])
 
@@ -157,8 +157,9 @@ def _factor_polars(column: Any, known: Sequence[Any]) -> Factored:
 def messages_of(
     name: str, table: Any, column: str, size: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], Any]:
-    """Return the entries of a column that are ``size`` bytes, the rows of the others, and the
-    column.
+    """Return the entries of a column that are ``size`` bytes, and the rows of the others.
+
+    The third result is the column itself.
     """
     kind, (column,) = kind_of(table, name), require_columns(name, table, [column])
     values: Any = columns_of(name, table, [column])[column] if kind == DICT else table[column]
@@ -178,7 +179,7 @@ def messages_of(
 
 
 def build_reports(kind: str, column: str, reports: NDArray[Any], like: Any) -> Any:
-    """Return reports as a table of a kind with one column of bytes."""
+    """Return reports as a table of a kind, with one column of bytes."""
     if kind != DICT and find_spec("pyarrow"):
         import pyarrow as pa
 
@@ -195,9 +196,10 @@ def build_reports(kind: str, column: str, reports: NDArray[Any], like: Any) -> A
 
 
 def build_table(kind: str | None, columns: Mapping[str, Any], like: Any = None) -> Any:
-    """Return columns as a table of a kind, by default the first kind that is installed.
+    """Return columns as a table of a kind.
 
-    With the index of another, if that has one.
+    By default it is the first kind that is installed. A pandas table gets the index of ``like``, if
+    that is given.
     """
     if kind is None:
         kind = next((each for each in KINDS if find_spec(each)), None)
@@ -218,9 +220,9 @@ def build_table(kind: str | None, columns: Mapping[str, Any], like: Any = None) 
 
 
 def add_note(table: Any, key: str, text: str) -> Any:
-    """Return a table with a note among its metadata, where its kind has any.
+    """Return a table with a note in its metadata, if its kind has metadata.
 
-    Arrow tables and pandas frames do, and Parquet files keep it.
+    Arrow tables and pandas frames have metadata, and Parquet files keep it.
     """
     kind = kind_of(table)
     if kind == "pyarrow":
@@ -231,7 +233,7 @@ def add_note(table: Any, key: str, text: str) -> Any:
 
 
 def read_note(table: Any, key: str) -> Any:
-    """Return a note among the metadata of a table, or None."""
+    """Return a note in the metadata of a table, or None."""
     kind = kind_of(table)
     if kind == "pandas":
         return table.attrs.get(key)
@@ -239,7 +241,7 @@ def read_note(table: Any, key: str) -> Any:
 
 
 def note_in(metadata: Mapping[bytes, bytes], key: str) -> Any:
-    """Return a note in the metadata of an Arrow schema, also one that pandas wrote there."""
+    """Return a note in the metadata of an Arrow schema, including one that pandas wrote."""
     if (note := metadata.get(key.encode())) is not None:
         return note.decode(errors="replace")
     try:
@@ -249,7 +251,7 @@ def note_in(metadata: Mapping[bytes, bytes], key: str) -> Any:
 
 
 def _unify_types(values: list[Any]) -> list[Any]:
-    """Return values of one type: as strings, where they are of several."""
+    """Return values of one type: values of several types become strings."""
     plain = [each.item() if hasattr(each, "item") else each for each in values]
     kinds = {type(each) for each in plain} - {type(None)}
     if kinds == {int, float}:

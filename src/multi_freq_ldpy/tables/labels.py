@@ -1,4 +1,4 @@
-"""Labels of categories: what may be declared, and how those in a column become numbers."""
+"""Labels of categories: which labels may be declared, and how they become numbers."""
 
 from collections.abc import Iterable, Mapping, Set
 from math import isfinite
@@ -12,12 +12,12 @@ from ..core import validate
 
 
 def identity_of(label: Any) -> tuple[bool, Any]:
-    """Return what tells labels apart: to a dict, True is 1."""
+    """Return a key that tells labels apart: in a dict, True equals 1."""
     return isinstance(label, bool), label
 
 
 def as_python(value: Any) -> Any:
-    """Return a NumPy or Arrow scalar as what Python has for it."""
+    """Return a NumPy or Arrow scalar as a Python object."""
     return (
         value.item()
         if isinstance(value, np.generic)
@@ -28,9 +28,9 @@ def as_python(value: Any) -> Any:
 
 
 class Factored(NamedTuple):
-    """A column as its distinct values, and which of them each row has.
+    """A column as its distinct values, and the index of the value in each row.
 
-    A code of −1 is the last of them.
+    The code −1 stands for the last of the distinct values.
     """
 
     codes: NDArray[Any]
@@ -38,10 +38,10 @@ class Factored(NamedTuple):
 
 
 def factor_list(values: list[Any]) -> Factored:
-    """Return the distinct values of a list, and which of them each entry is.
+    """Return the distinct values of a list, and the index of the value of each entry.
 
-    To a dict, True is 1: where one of them occurs, values are told apart by type too. Lists and
-    the like cannot be looked up, and are distinct each.
+    In a dict, True equals 1. So if 0 or 1 occurs in any form, truth values are told apart from
+    numbers. If an entry cannot be hashed, such as a list, every entry counts as distinct.
     """
     try:
         distinct = list(dict.fromkeys(values))
@@ -72,11 +72,11 @@ def encode_column(
     out: NDArray[np.int64],
     one: bool = False,
 ) -> None:
-    """Write the numbers of the labels in a column.
+    """Write the numbers of the labels in a column into ``out``.
 
-    One that is not declared, or missing, has the category named for it, or is refused.
-
-    ``one`` says that the column is the answer of one user, which has no rows.
+    ``other`` names the category of labels that are not declared. ``missing`` names the category of
+    missing labels. Without them, such labels raise an error. ``one`` is True if the column is the
+    answer of one user, which has no rows.
     """
     known = {identity_of(label): i for i, label in enumerate(labels)}
     instead = {True: known.get(identity_of(missing), -1), False: known.get(identity_of(other), -1)}
@@ -84,7 +84,7 @@ def encode_column(
     def number_of(value: Any) -> int:
         try:
             found = known.get(identity_of(value), -1)
-        except TypeError:  # a list, say
+        except TypeError:  # for example a list
             found = -1
         return found if found >= 0 else instead[is_missing(value)]
 
@@ -113,7 +113,7 @@ def encode_column(
 
 
 def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
-    """Return names and categories, checked."""
+    """Return the names and categories of attributes, checked."""
     if not isinstance(attributes, Mapping) or not attributes:
         table = ": Survey.from_table looks at a table" if hasattr(attributes, "columns") else ""
         raise TypeError(
@@ -147,7 +147,7 @@ def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def check_label(name: str, value: Any) -> Any:
-    """Return a label, if it is a string, a number or a truth value that can be written."""
+    """Return a label; it must be a string, a number or a truth value that can be written."""
     if not isinstance(value, str | int | float) or (
         isinstance(value, float) and not isfinite(value)
     ):
@@ -167,9 +167,9 @@ def check_label(name: str, value: Any) -> Any:
 
 
 def label_cells(labels: tuple[Any, ...], protocol: Any) -> tuple[Any, ...]:
-    """Return the labels of what is estimated.
+    """Return the labels of the estimated frequencies.
 
-    Those of a bucket are its first and last, where values are grouped.
+    If values are grouped in buckets, the label of a bucket names its first and last value.
     """
     if protocol.cells == len(labels):
         return labels
@@ -191,7 +191,10 @@ def is_missing(value: Any) -> bool:
 
 
 def sort_labels(labels: Iterable[Any]) -> list[Any]:
-    """Return labels in order; as if written, where they are of several types."""
+    """Return labels in order.
+
+    Labels of several types are sorted by their text.
+    """
     try:
         return sorted(labels)
     except TypeError:
