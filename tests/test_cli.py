@@ -496,7 +496,8 @@ def test_fields_and_rows_are_read_as_they_are(folder: Path) -> None:
         "--repeats",
         1,
     )
-    held = choosing._count_values(folder / "nan.parquet", ["v"])
+    held, left_out = choosing._count_values(folder / "nan.parquet", ["v"])
+    assert left_out
     assert [each.tolist() for each in held] == [[50, 50]]
 
 
@@ -577,7 +578,7 @@ def test_comparisons(folder: Path) -> None:
     )
     rows = (folder / "c.csv").read_text().splitlines()
     assert rows[0] == "protocol,epsilon,repeat,mse,theory" and len(rows) == 1 + 9 * 4 * 3
-    assert "mse of raw estimates" in text and "GRR" in text and "least error" in text
+    assert "mse of raw estimates" in text and "GRR" in text and "least expected error" in text
     page = (folder / "c.html").read_text()
     assert (
         page.startswith("<!doctype html>")
@@ -661,6 +662,15 @@ def test_surveys_from_files(data: str, folder: Path) -> None:
         "looked": True,
         "output": str(folder / "time.json"),
     }
+    (folder / "gaps.csv").write_text("a,b\nx,1\n,2\ny,\n,3\n")
+    gaps = ("survey", folder / "gaps.csv", "--column", "a", "--column", "b", "--epsilon", 1)
+    said = run(*gaps, "-o", folder / "g.json")
+    assert "3 rows" in said and "--missing names a category" in said
+    assert Survey.load(folder / "g.json").attributes == {"a": ("x", "y"), "b": (1, 2, 3)}
+    run(*gaps, "--missing", "none", "-o", folder / "h.json")
+    run("randomize", folder / "h.json", folder / "gaps.csv", "-o", folder / "h.parquet")
+    made = Survey.load(folder / "h.json")
+    assert made.attributes == {"a": ("x", "y", "none"), "b": (1, 2, 3, "none")}
     made = Survey.load(folder / "time.json")
     assert made.longitudinal and type(made.solution) is SPL
     for arguments, message in (
@@ -668,6 +678,7 @@ def test_surveys_from_files(data: str, folder: Path) -> None:
         (("--column", "none", "--epsilon", 1), "has no column 'none'"),
         (columns, "give --epsilon, or --eps-perm and --eps-1"),
         ((*columns, "--epsilon", -1), "epsilon must be"),
+        ((*columns, "--epsilon", 0), "epsilon must be"),
         ((*columns, "--epsilon", 1, "--protocol", "XYZ"), "--protocol must be one of"),
         ((*columns, "--epsilon", 1, "--solution", "XYZ"), "--solution must be one of"),
         ((*columns, "--epsilon", 1, "--force", "-o", folder / data), "is read as well"),
@@ -694,6 +705,9 @@ def test_surveys_written_by_hand(folder: Path) -> None:
         assert Survey.load(folder / "short.json") == expected
         run("survey", folder / "short.json", "-o", folder / "full.json", "--force")
         assert json.loads((folder / "full.json").read_text()) == expected.to_spec()
+    for option in (("--solution", "SPL"), ("--epsilon", 0), ("--missing", "x")):
+        said = run("survey", folder / "short.json", *option, "-o", folder / "x.json", code=2)
+        assert "short.json is a survey already" in said
     reports = folder / "reports.parquet"
     run("randomize", folder / "short.json", folder / "people.csv", "-o", reports)
     assert "smokes" in run("estimate", folder / "full.json", reports)
@@ -735,6 +749,16 @@ def test_trying_a_file_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert found["frequency"] == expected.frequencies.tolist()
     assert found["value"] == list(survey.attributes["age"])
     assert ("note" in found) == any(found["outside"]) and any(found["outside"])
+    square = [",".join(f"{c}{i % 5}" for c in "abcde") for i in range(20)]
+    (folder / "square.csv").write_text("a,b,c,d,e\n" + "\n".join(square) + "\n")
+    assert "20 rows of square.csv" in run("try", "square.csv")
+    odd = {"when": pa.array([0, 1, 2], pa.date32()), "": ["x", "y", "x"], "sex": ["f", "m", "f"]}
+    pq.write_table(pa.table(odd), folder / "odd.parquet")
+    assert "were taken: sex." in run("try", "odd.parquet")
+    wild = "\n".join(f"\x1b[31m{i}" for i in range(150))
+    (folder / "wild.csv").write_text(f"a\n{wild}\n")
+    said = run("try", "wild.csv", "--column", "a")
+    assert "\x1b" not in said and "… and 50 less frequent values" in said
     for arguments, message in (
         (("people.csv",), "people-estimates.png exists"),
         (("people.csv", "--plot", "x.txt"), "--plot must end in .png, .svg or .pdf, not 'x.txt'"),

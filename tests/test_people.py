@@ -235,7 +235,14 @@ def test_differences_refuse() -> None:
     [
         ([600, 300, 100], "a is more frequent than b by 82.4 percentage points"),
         ([300, 600, 100], "b is more frequent than a by 82.4 percentage points"),
-        ([305, 300, 395], "a and b may be equally frequent: they differ by 1.4 percentage points"),
+        (
+            [305, 300, 395],
+            "a and b may be equally frequent: a minus b is 1.4 percentage points",
+        ),
+        (
+            [300, 305, 395],
+            "a and b may be equally frequent: a minus b is -1.4 percentage points",
+        ),
     ],
 )
 def test_differences_are_sentences(counts: list[int], sentence: str) -> None:
@@ -243,8 +250,15 @@ def test_differences_are_sentences(counts: list[int], sentence: str) -> None:
     estimate = protocol.estimate(Tally(protocol, np.array(counts), 1000)).labelled("abc")
     difference = estimate.difference("a", "b")
     low, high = difference.interval()
-    low, high = (low, high) if difference.value > 0 else (-high, -low)
+    low, high = (-high, -low) if high < 0 else (low, high)
     assert repr(difference) == f"{sentence} (95 % interval: {100 * low:.1f} to {100 * high:.1f})"
+
+
+def test_impossible_differences_say_why() -> None:
+    estimate = GRR(2, 1.0).estimate([0])
+    assert "percentage points (95 % interval: -100.0 to 100.0); the estimate is" in repr(
+        estimate.difference(0, 1)
+    )
 
 
 def test_differences_between_groups_of_people() -> None:
@@ -268,7 +282,8 @@ def test_differences_between_groups_of_people() -> None:
         (lambda: first.difference(first), "of other users"),
         (lambda: first.difference(second.labelled("abd")), "of the values"),
         (lambda: first.difference(second.norm_sub()), "norm_sub estimates have no difference"),
-        (lambda: first.difference(second, names=("x",)), "names must be two names"),
+        (lambda: first.difference(second, names=("x",)), "names must be two names"),  # type: ignore
+        (lambda: first.difference(second, names="mw"), "names must be two names"),  # type: ignore
         (lambda: found["d"], "value must be one of 'a', 'b', 'c', not 'd'"),
     ):
         with pytest.raises((ValueError, KeyError), match=match):

@@ -266,7 +266,10 @@ class Survey:
         if isinstance(spec, dict) and "version" not in spec and "attributes" in spec:
             return cls._from_short(spec)
         if not isinstance(spec, dict) or type(spec.get("version")) is not int:
-            raise ValueError(f"survey must be an object with a version, not {validate.quote(spec)}")
+            raise ValueError(
+                "survey must be an object with a version, or with attributes and a budget, not"
+                f" {validate.quote(spec)}"
+            )
         if spec["version"] != VERSION:
             raise ValueError(
                 f"survey has version {validate.quote(spec['version'])}; this package reads version"

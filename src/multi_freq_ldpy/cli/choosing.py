@@ -131,7 +131,9 @@ def compare(
                 f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}"
             )
     files.require_outputs(force, png, html, csv, inputs=[data])
-    held = _count_values(data, column)
+    if png and png.suffix.lower() != ".png":
+        raise ValueError(f"--png must end in .png, not {str(png)!r}")
+    held, left_out = _count_values(data, column)
     single, sizes = len(held) == 1, tuple(len(each) for each in held)
     factories: dict[str, Any] = {
         name: (
@@ -156,18 +158,17 @@ def compare(
     if as_json:
         print(as_json_text([_cell_as_dict(cell, metric) for cell in found]))
     else:
+        if left_out:
+            print(f"{left_out:,} rows with a missing value are left out.")
         print(found)
+        ranked = all(cell.theory is not None for cell in found)
         print(
-            "least error:",
+            f"least{' expected' * ranked} error:",
             ", ".join(
-                f"{' = '.join(names)} at {_show(budget)}" for budget, names in found.ties().items()
+                f"{' = '.join(names)} at {comparison.show_budget(budget)}"
+                for budget, names in found.ties().items()
             ),
         )
-
-
-def _show(budget: float | tuple[float, ...]) -> str:
-    """Return a budget, or two, as text."""
-    return f"{budget:g}" if isinstance(budget, float) else ", ".join(f"{each:g}" for each in budget)
 
 
 def _all_budgets(
@@ -205,16 +206,17 @@ def _cell_as_dict(cell: comparison.Cell, metric: str) -> dict[str, Any]:
     }
 
 
-def _count_values(data: Path, columns: list[str]) -> list[Any]:
+def _count_values(data: Path, columns: list[str]) -> tuple[list[Any], int]:
     """Return how often each value of each column occurs.
 
     Missing values are left out, records with one too.
     """
-    counters, _ = files.count_values(data, columns)
-    return [
+    counters, left_out = files.count_values(data, columns)
+    held = [
         np.array([counter[label] for label in sort_labels(set(counter))])
         for counter in counters.values()
     ]
+    return held, left_out
 
 
 @command(MAINTENANCE)

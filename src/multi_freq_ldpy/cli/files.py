@@ -45,10 +45,13 @@ def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[An
         yield from (_read_parquet if is_parquet(path) else _read_csv)(path, columns, progress)
 
 
-def count_values(path: Path, columns: Sequence[str]) -> tuple[dict[str, Counter[Any]], int]:
-    """Return how often each value of each column occurs, and how many rows were left out.
+def count_values(
+    path: Path, columns: Sequence[str], *, complete: bool = True
+) -> tuple[dict[str, Counter[Any]], int]:
+    """Return the count of each value of each column, and the number of rows with a missing value.
 
-    Rows with a missing value are. The fields of a CSV file are text.
+    Rows with a missing value are left out if ``complete`` is true. Otherwise every value counts,
+    and missing ones count as None. The fields of a CSV file are text.
     """
     if len(set(columns)) != len(columns):
         raise ValueError(f"--column must name different columns, not {', '.join(columns)}")
@@ -58,16 +61,19 @@ def count_values(path: Path, columns: Sequence[str]) -> tuple[dict[str, Counter[
         every = list(zip(*lists.values(), strict=True))
         rows = [row for row in every if not any(map(is_missing, row))]
         left_out += len(every) - len(rows)
+        if not complete:
+            rows = [tuple(None if is_missing(each) else each for each in row) for row in every]
         for counter, entries in zip(counters.values(), zip(*rows, strict=True), strict=False):
             try:
                 counter.update(entries)
             except TypeError as error:
                 raise BadFile(f"{path}: {error}") from None
     for name, counter in counters.items():
-        if len(counter) < 2:
+        if len(counter.keys() - {None}) < 2:
+            among = " in the rows without a missing value" if left_out and complete else ""
             raise BadFile(
-                f"{path}: column {name!r} has {len(counter)} values, which leaves nothing to"
-                " estimate"
+                f"{path}: column {name!r} has fewer than two different values{among}, which leaves"
+                " nothing to estimate"
             )
     return counters, left_out
 

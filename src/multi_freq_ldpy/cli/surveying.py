@@ -1,12 +1,16 @@
 """Commands that make a survey of a file, or try one out."""
 
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from .. import registry
 from ..adaptive import best
+from ..core.randomness import as_stream
+from ..core.tally import Tally
 from ..estimation import plots
 from ..files.atomic import open_atomic
 from ..survey import Survey
@@ -28,6 +32,8 @@ from .terminal import (
 MOST = 100
 """Columns with more values are not tried unless they are named."""
 
+LABELS = str | int | float
+
 
 @command(EVERYDAY)
 def survey(
@@ -46,32 +52,49 @@ def survey(
     eps_1: Annotated[
         float | None, typer.Option(help="The budget for one report, beside --eps-perm.")
     ] = None,
-    solution: Annotated[str, typer.Option(help="SPL, SMP or RSFD.")] = "SMP",
+    solution: Annotated[str | None, typer.Option(help="SPL, SMP (the default) or RSFD.")] = None,
     protocol: Annotated[
-        str | None, typer.Option(help="A protocol for all columns (the best for each).")
+        str | None,
+        typer.Option(
+            help="A protocol for all columns (for each column the better of GRR and OUE)."
+        ),
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(help="A category for missing values, where there are any.")
     ] = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
     """Write a survey: its categories are the values that a file has."""
+    given = [column, epsilon, eps_perm, eps_1, solution, protocol, missing]
     files.require_outputs(force, output, inputs=[data])
     if data.suffix.lower() == ".json":
-        if column or epsilon or eps_perm or eps_1 or protocol:
+        if any(each is not None for each in given):
             raise ValueError(f"{data} is a survey already: its columns and budgets are in it")
         files.require_readable(data)
         made, looked = Survey.load(data), ""
     else:
         if not column:
             raise ValueError(f"--column must name a column of {data}, at least one")
-        counters, _ = files.count_values(data, column)
-        labels = {name: list_labels(data, set(counter)) for name, counter in counters.items()}
+        counters, without = files.count_values(data, column, complete=False)
+        labels = {}
+        for name, counter in counters.items():
+            labels[name] = list_labels(data, counter.keys() - {None})
+            if None in counter and missing is not None:
+                labels[name].append(missing)
+        budgets = {"epsilon": epsilon, "eps_perm": eps_perm, "eps_1": eps_1}
         made = build_survey(
-            labels, solution, protocol, epsilon=epsilon, eps_perm=eps_perm, eps_1=eps_1
+            labels, solution or "SMP", protocol, budgets, missing if without else None
         )
         looked = (
             f"\nThe categories are the values found in {data}. Which values occur is thereby known:"
             " for a real collection, write down all that may occur, and take none from answers."
         )
+        if without and missing is None:
+            looked += (
+                f"\n{without:,} rows of {data} have a missing value, which this survey refuses:"
+                " --missing names a category for it."
+            )
     made.save(output, force=force)
     sizes = {name: len(each) for name, each in made.attributes.items()}
     asked = ", ".join(f"{name} ({many} categories)" for name, many in sizes.items())
@@ -91,13 +114,17 @@ def list_labels(data: Path, found: set[Any]) -> list[Any]:
             numbers = {text: kind(text) for text in found}
         except ValueError:
             continue
-        if all(str(number) == text for text, number in numbers.items()):
+        if all(isfinite(number) and str(number) == text for text, number in numbers.items()):
             return sort_labels(numbers.values())
     return sort_labels(found)
 
 
 def build_survey(
-    labels: dict[str, list[Any]], solution: str, protocol: str | None, **budgets: float | None
+    labels: dict[str, list[Any]],
+    solution: str,
+    protocol: str | None,
+    budgets: dict[str, float | None],
+    missing: str | None = None,
 ) -> Survey:
     """Return a survey, with names of solutions and protocols as the command line has them."""
     if solution not in registry.SOLUTIONS:
@@ -106,10 +133,11 @@ def build_survey(
     if protocol is not None and protocol not in registry.PROTOCOLS:
         names = ", ".join(registry.PROTOCOLS)
         raise ValueError(f"--protocol must be one of {names}, not {protocol!r}")
-    if not any(budgets.values()):
+    if all(each is None for each in budgets.values()):
         raise ValueError("give --epsilon, or --eps-perm and --eps-1")
     chosen: Any = best if protocol is None else registry.PROTOCOLS[protocol]
-    return Survey(labels, solution=registry.SOLUTIONS[solution], protocol=chosen, **budgets)
+    made = registry.SOLUTIONS[solution]
+    return Survey(labels, solution=made, protocol=chosen, missing=missing, **budgets)
 
 
 @command(EVERYDAY, "try")
@@ -133,19 +161,23 @@ def try_out(
     names = column or _choose_columns(data)
     counters, left_out = files.count_values(data, names)
     labels = {name: list_labels(data, set(counter)) for name, counter in counters.items()}
-    made = build_survey(labels, "SMP", None, epsilon=epsilon)
+    made = build_survey(labels, "SMP", None, {"epsilon": epsilon})
     held = [
-        [counters[name][label if label in counters[name] else str(label)] for label in own]
+        np.array(
+            [counters[name][label if label in counters[name] else str(label)] for label in own]
+        )
         for name, own in labels.items()
     ]
-    found = made.labelled(made.solution.estimate(made.solution.simulate(held, seed)))
+    n = int(held[0].sum())
+    counted = Tally(made.solution, *made.solution._simulate_part(held, n, as_stream(seed)), n)
+    found = made.labelled(made.solution.estimate(counted))
     with open_atomic(chart, force) as file:
         figure = found.plot(dict(zip(labels, held, strict=True)))
         plots.save_figure(figure, file, chart.suffix.lower().lstrip("."))
     if as_json:
         print(estimates_as_json(found))
         return
-    users = f"{sum(held[0]):,} rows of {data}"
+    users = f"{n:,} rows of {data}"
     out.print(f"Simulated: {users} answered with a budget of {epsilon:g}.")
     if left_out:
         out.print(f"{left_out:,} rows with a missing value are left out.")
@@ -168,6 +200,10 @@ def _choose_columns(data: Path) -> list[str]:
                     own.update(each for each in entries if not is_missing(each))
                 except TypeError:  # lists, say
                     own.update(range(MOST + 1))
-    if chosen := [name for name, own in seen.items() if 2 <= len(own) <= MOST]:
+    if chosen := [
+        name
+        for name, own in seen.items()
+        if name and 2 <= len(own) <= MOST and all(isinstance(each, LABELS) for each in own)
+    ]:
         return chosen
     raise BadFile(f"{data} has no column with 2 to {MOST} values: name one with --column")

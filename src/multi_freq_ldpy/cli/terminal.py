@@ -8,18 +8,21 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..estimation.estimate import Estimate
 from ..estimation.postprocess import METHODS
-from ..estimation.rendering import OUTSIDE, find_outside
+from ..estimation.rendering import OUTSIDE, find_outside, printable
 from ..estimation.several import Estimates
 from ..protocol import Protocol, budgets_of
 
@@ -107,12 +110,12 @@ def command(group: str, name: str | None = None) -> Callable[[Function], Functio
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """Print a warning as one sentence."""
-    print(f"warning: {' '.join(str(message).split())}", file=sys.stderr)
+    print(f"warning: {printable(' '.join(str(message).split()))}", file=sys.stderr)
 
 
 def fail(why: str) -> None:
     """End with one sentence and exit code 2."""
-    print(f"error: {' '.join(why.split())}", file=sys.stderr)
+    print(f"error: {printable(' '.join(why.split()))}", file=sys.stderr)
     raise typer.Exit(2) from None
 
 
@@ -123,7 +126,7 @@ def build_example(cls: type[Protocol], k: int) -> Any:
 
 def say(sentence: str, content: dict[str, Any], as_json: bool) -> None:
     """Print a sentence, or what it says as JSON."""
-    print(as_json_text(content) if as_json else sentence)
+    print(as_json_text(content) if as_json else printable(sentence))
 
 
 def as_json_text(content: Any) -> str:
@@ -144,9 +147,11 @@ def print_table(columns: dict[str, list[Any]], title: str | None = None) -> None
     table = Table(title=title, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for name, entries in columns.items():
         numeric = name == "%" or all(isinstance(each, int | float) for each in entries)
-        table.add_column(name, justify="right" if numeric else "left")
+        table.add_column(printable(name), justify="right" if numeric else "left")
     for row in zip(*columns.values(), strict=True):
-        table.add_row(*(f"{each:.4g}" if isinstance(each, float) else str(each) for each in row))
+        table.add_row(
+            *(f"{each:.4g}" if isinstance(each, float) else printable(str(each)) for each in row)
+        )
     out.print(table)
 
 
@@ -157,10 +162,28 @@ def estimates_as_json(estimates: Estimates) -> str:
     return as_json_text(columns | note)
 
 
+MOST_ROWS = 100
+"""Values of an attribute that a terminal shows."""
+
+
+def most_frequent(estimate: Estimate, many: int) -> Estimate:
+    """Return the values of the largest frequencies, in their order."""
+    kept = np.sort(np.argsort(-estimate.frequencies, kind="stable")[:many])
+    return replace(
+        estimate,
+        frequencies=estimate.frequencies[kept],
+        n=estimate.n[kept],
+        counts=None if estimate.counts is None else estimate.counts[kept],
+        labels=tuple(estimate.values[i] for i in kept),
+    )
+
+
 def print_estimates(estimates: Estimates) -> None:
     """Print estimates with bars."""
     marked = False
-    for estimate in estimates:
+    for whole in estimates:
+        cut = max(0, len(whole) - MOST_ROWS)
+        estimate = whole if not cut else most_frequent(whole, MOST_ROWS)
         limits = estimate.interval() if estimate.method == "raw" else None
         outside = [False] * len(estimate)
         if limits is not None:
@@ -179,6 +202,8 @@ def print_estimates(estimates: Estimates) -> None:
                 "95 % interval": [f"{100 * low:.1f} to {100 * high:.1f}" for low, high in limits]
             }
         print_table(columns)
+        if cut:
+            out.print(f"… and {cut:,} less frequent values: --json has all of them.")
         out.print()
     if marked:
         out.print(f"* {OUTSIDE}")

@@ -322,13 +322,15 @@ class Difference:
         if self.value != self.value:
             return f"{self._subject} cannot be compared: nobody reported"
         low, high = self.interval()
-        names = self.first, self.second
-        if self.value < 0:
-            low, high, names = -high, -low, (self.second, self.first)
-        size = f"{100 * abs(self.value):.1f} percentage points"
-        shown = f"{size} (95 % interval: {100 * low:.1f} to {100 * high:.1f})"
+        names, value = (self.first, self.second), self.value
+        outside = "" if low <= value <= high else f"; the estimate is {rendering.UNBIASED}"
+        if high < 0:
+            low, high, value, names = -high, -low, -value, (self.second, self.first)
+        size = f"{100 * value:.1f} percentage points"
+        shown = f"{size} (95 % interval: {100 * low:.1f} to {100 * high:.1f}){outside}"
         if low <= 0:
-            return f"{self._subject} may be equally frequent: they differ by {shown}"
+            minus = f"{names[0]} minus {names[1]} is {shown}"
+            return f"{self._subject} may be equally frequent: {minus}"
         if self.about is None:
             return f"{names[0]} is more frequent than {names[1]} by {shown}"
         return f"{self.about} is more frequent among {names[0]} than among {names[1]} by {shown}"
@@ -400,7 +402,15 @@ class Differences:
         ValueError
             If ``level`` is not between 0 and 1, or ``of`` is something else.
         """
-        return np.array([each.interval(level, of) for each in self.entries])
+        found: dict[Any, tuple[float, float]] = {}  # equal estimates have equal limits
+        keys = [
+            tuple((part.frequency, part.n) for part in (each.pair.first, each.pair.second))
+            for each in self.entries
+        ]
+        for key, each in zip(keys, self.entries, strict=True):
+            if key not in found:
+                found[key] = each.interval(level, of)
+        return np.array([found[key] for key in keys])
 
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
         """Return a table with one row per value.

@@ -412,7 +412,11 @@ class Estimate:
             )
         if other is self or (self.counts is not None and other.counts is self.counts):
             raise ValueError("first must be an estimate of other users, not of the same ones")
-        if len(names) != 2 or not all(isinstance(each, str) for each in names):
+        if (
+            not isinstance(names, tuple | list)
+            or len(names) != 2
+            or not all(isinstance(each, str) for each in names)
+        ):
             raise ValueError(f"names must be two names of groups, not {validate.quote(names)}")
         entries = [
             Difference(*names, Between(self._at(i)._part(), other._at(i)._part()), str(label))

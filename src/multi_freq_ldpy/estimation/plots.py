@@ -360,9 +360,12 @@ def draw_comparison(
         )
     # Less is rounding: no error, which a logarithmic axis cannot show
     least = 1e-24 if comparison.metric == "mse" else 1e-12
-    for (name, found), look in zip(series.items(), looks_of(list(series)), strict=True):
+    budgets = sorted({cell.epsilon for cell in comparison})
+    one = len(budgets) == 1  # protocols side by side
+    looks = looks_of(list(series))
+    for i, ((name, found), look) in enumerate(zip(series.items(), looks, strict=True)):
         cells = sorted(found, key=lambda cell: cell.epsilon)
-        at = [cell.epsilon for cell in cells]
+        at = [i] if one else [cell.epsilon for cell in cells]
         colour = (colors or {}).get(name, look["color"])
         low, high = np.array([np.percentile(cell.errors, (10, 90)) for cell in cells]).T
         mean = np.array([cell.error for cell in cells])
@@ -378,7 +381,7 @@ def draw_comparison(
             ax.plot(at * 2, [low[0], high[0]], "_-", color=colour, lw=1)
         if cells[0].theory is not None:
             ax.plot(at, [cell.theory for cell in cells], "_", color=colour, markersize=12, mew=1.2)
-    what = "band" if len({cell.epsilon for cell in comparison}) > 1 else "line"
+    what = "line" if one else "band"
     ax.fill_between([], [], [], color=GREY, alpha=0.3, lw=0, label=f"{what}: 8 of 10\nrepetitions")
     if any(cell.theory is not None for cell in comparison):
         ax.plot(
@@ -386,14 +389,13 @@ def draw_comparison(
         )
     limits = {cell.epsilon: cell.limit for cell in comparison if cell.limit is not None}
     if limits:
-        style = {"marker": "x" if len(limits) == 1 else None, "lw": 1, "ls": (0, (1, 1))}
-        ax.plot(
-            *(sorted(limits), [limits[each] for each in sorted(limits)]),
-            **style | {"color": ink(), "label": "limit: the least any\nprotocol can promise"},
-        )
-    ax.set_xlabel("ε of a report")
+        places = [0, len(series) - 1] if one else sorted(limits)
+        style = {"color": ink(), "lw": 1, "ls": (0, (1, 1)), "marker": "x" if one else None}
+        values = list(limits.values()) * 2 if one else [limits[each] for each in places]
+        ax.plot(places, values, label="limit: the least any\nprotocol can promise", **style)
+    ax.set_xlabel(f"protocols, at ε = {budgets[0]:g}" if one else "ε of a report")
     ax.set_ylabel(METRICS[comparison.metric])
-    ax.set_xscale("log")
+    ax.set_xscale("linear" if one else "log")
     ax.set_yscale("log")
     errors = [cell.error for cell in comparison]
     if min(errors) < least < max(errors):
@@ -401,8 +403,10 @@ def draw_comparison(
     if title is not None:
         ax.set_title(escape_label(title), fontsize=10, loc="left")
     _open_axes(ax, "both")
-    ticks = sorted({cell.epsilon for cell in comparison})
-    ax.set_xticks(ticks, [f"{each:g}" for each in ticks], fontsize=FONT)
+    if one:
+        _set_ticks(ax, range(len(series)), list(series))
+    else:
+        ax.set_xticks(budgets, [f"{each:g}" for each in budgets], fontsize=FONT)
     ax.xaxis.set_minor_locator(import_pyplot().NullLocator())
     ax.legend(frameon=False, fontsize=FONT, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax

@@ -16,9 +16,10 @@ MOST_ROWS = 24
 
 HEAD, TAIL = 16, 4
 
+UNBIASED = "unbiased and may lie where no frequency can be"
 OUTSIDE = (
-    "outside its interval: a raw estimate is unbiased and may lie where no frequency can be, such"
-    " as below 0; norm_sub gives a distribution"
+    f"outside its interval: a raw estimate is {UNBIASED}, such as below 0; norm_sub gives a"
+    " distribution"
 )
 """The footnote of estimates that are marked with an asterisk."""
 
@@ -91,8 +92,13 @@ def _shown_rows(k: int) -> list[int | None]:
 
 def shorten(label: Any) -> str:
     """Return a label on one line, and cut where it is long."""
-    line = " ".join(str(label).split())
+    line = printable(" ".join(str(label).split()))
     return line if len(line) <= 40 else line[:39] + "…"
+
+
+def printable(text: str) -> str:
+    """Return text without characters that steer a terminal: labels come from anywhere."""
+    return "".join(each if each.isprintable() or each == "\n" else "�" for each in text)
 
 
 def to_html(estimates: Iterable["Estimate"]) -> str:

@@ -102,6 +102,8 @@ def require_writable(path: Path, force: bool) -> None:
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory, not a file")
+    if path.exists() and not path.is_file():
+        raise FileExistsError(f"{path} is a device or a pipe, which is not replaced by a file")
     if path.exists() and not force:
         raise _exists(path)
     if not path.parent.is_dir():

@@ -214,13 +214,15 @@ class Comparison(tuple[Cell, ...]):
         plots.save_figure(self.plot().figure, picture, "svg")
         drawing = picture.getvalue()
         figure = drawing[drawing.index("<svg") :]
+        what, ranked = plots.METRICS[self.metric], all(cell.theory is not None for cell in self)
         best = "".join(
-            f"<li>ε = {escape(str(budget))}: {escape(' = '.join(names))}</li>"
+            f"<li>ε = {escape(show_budget(budget))}: {escape(' = '.join(names))}</li>"
             for budget, names in self.ties().items()
         )
         made = {
             "users (n)": f"{self.users:,}",
             "values (k)": ", ".join(f"{size:,}" for size in self.sizes),
+            "metric, estimator": f"{self.metric}, {self.estimator}",
             "repetitions": f"{self.repeats:,}",
             "seed": "none" if self.seed is None else str(self.seed),
             "version": f"multi-freq-ldpy {version('multi-freq-ldpy')}",
@@ -245,7 +247,9 @@ class Comparison(tuple[Cell, ...]):
                 f"<h1>{escape(title)}</h1>",
                 figure,
                 f"<pre>{escape(repr(self))}</pre>",
-                "<h2>Least error</h2>",
+                f"<p>{what.capitalize()} of {escape(self.estimator)} estimates, for each protocol"
+                " and privacy budget ε of a report. Less is better.</p>",
+                f"<h2>Least{' expected' * ranked} error</h2>",
                 f"<ul>{best}</ul>",
                 "<h2>How it was made</h2>",
                 f"<table>{rows}</table>",
@@ -270,12 +274,8 @@ class Comparison(tuple[Cell, ...]):
             cells[cell.protocol, cell.budget] = (
                 f"{cell.error:.3g}{error}{' *' if cell.protocol == least[0] else mark}"
             )
-        heads = [
-            f"{each:g}" if isinstance(each, float) else ", ".join(f"{one:g}" for one in each)
-            for each in budgets
-        ]
         return [
-            ["ε", *(f"{head}  " for head in heads)],
+            ["ε", *(f"{show_budget(each)}  " for each in budgets)],
             *([name, *(cells.get((name, each), "") for each in budgets)] for name in names),
         ]
 
@@ -306,6 +306,11 @@ class Comparison(tuple[Cell, ...]):
         lines = ["".join(f"<td>{escape(each)}</td>" for each in row) for row in self._rows()]
         body = "".join(f"<tr>{line}</tr>" for line in lines)
         return f"<table><caption>{escape(self._describe())}</caption><tbody>{body}</tbody></table>"
+
+
+def show_budget(budget: float | tuple[float, ...]) -> str:
+    """Return a budget, or two, as text."""
+    return f"{budget:g}" if isinstance(budget, float) else ", ".join(f"{each:g}" for each in budget)
 
 
 def compare(
