@@ -29,6 +29,8 @@ html_show_sourcelink = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 suppress_warnings = ["config.cache"]
+# Types are words for people, not names to link
+napoleon_use_param = napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autosummary_generate = True
