@@ -161,6 +161,28 @@ def test_few_reports_cover(n: int) -> None:
     assert np.mean(covered) < 0.97
 
 
+@pytest.mark.parametrize(
+    ("protocol", "n", "f", "level", "of"),
+    [
+        (OUE(2, 0.01), 187, 58 / 187, 0.5, "sample"),
+        (GRR(2, 0.01), 87, 54 / 87, 0.6, "sample"),
+        (SS(10, 0.05), 14, 5 / 14, 0.5, "sample"),
+        (THE(2, 5.0), 147, 0.1208482029592127, 0.95, "population"),
+        (OUE(2, 20.0), 165, 0.2666666626105219, 0.95, "population"),
+        (GRR(3, 10.0), 122, 0.9468048595931683, 0.9, "population"),
+    ],
+)
+def test_no_parameter_is_stepped_over(
+    protocol: Any, n: int, f: float, level: float, of: str
+) -> None:
+    """Kept frequencies are no interval: a coarse search for the ends would miss some."""
+    channel = protocol.channel
+    start, law = channel.count_law(n, f, sampled=of == "population")
+    counts = start + np.arange(law.size)
+    low, high = intervals.limits(channel.estimate(counts, n), counts, n, n, channel, level, of).T
+    assert law[(low <= f + 1e-12) & (f - 1e-12 <= high)].sum() >= level - 1e-9
+
+
 @pytest.mark.parametrize(("protocol", "most"), [(OUE(8, 1.0), 0.97), (SS(8, 0.5), 1.0)])
 def test_few_reports_of_groups_cover(protocol: Any, most: float) -> None:
     """The law of the count comes from the listed reports, not from the channel."""

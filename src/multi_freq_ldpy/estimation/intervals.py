@@ -37,6 +37,9 @@ SKEWED = 15.0
 frequencies have less.
 """
 
+BETWEEN = 0.03
+"""The share of the error that is kept back where not every parameter is gone through."""
+
 FINE = 2**40
 """Steps between the ends of a parameter that may have any value."""
 
@@ -221,10 +224,13 @@ def exact_limits(
     most = max(float(sigma2(low + width * part)) for part in (0.0, 0.5, 1.0))
     here = max(float(sigma2(low + width * best / steps)), most / 100)
     # A power of two, so that neighbouring estimates ask for the same laws
-    stride = 1 << max(0, int(sqrt(here) / width * steps / 16).bit_length() - 1)
+    stride = 1 << max(0, int(min(sqrt(here) / width / 16, 1 / FEW) * steps).bit_length() - 1)
+    if stride > 1:  # parameters between two strides may be kept by themselves
+        level += BETWEEN * (1 - level)
 
     def edge(direction: int) -> int:
-        kept, i, end = best, best // stride * stride, steps if direction > 0 else 0
+        end, start = (steps, best) if direction > 0 else (0, best + stride)
+        kept, i = best, min(start // stride * stride, steps)
         while i != end:
             i = min(max(i + direction * stride, 0), steps)
             if likelier(i) < level:
