@@ -1,12 +1,13 @@
-"""Kernels beside plain code, where they take short cuts.
+"""Tests that compare kernels with plain code, where kernels take short cuts.
 
-Loops without branches, rare cases set apart, sums in pieces.
+The short cuts are loops without branches, separate handling of rare cases, and sums in pieces.
 """
 
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from multi_freq_ldpy.kernels import (
     bit_counts,
     chacha,
     hashing,
+    noise,
     positions,
     records,
     symbols,
 )
+from multi_freq_ldpy.plain import noise as plain_noise
 from multi_freq_ldpy.randomness import Source, subkey
 from multi_freq_ldpy.solutions import smp
 from multi_freq_ldpy.solutions.rows import group_users
@@ -55,7 +58,7 @@ def test_high_halves_settle_only_what_the_low_ones_cannot_change(m: int, epsilon
         assert len(both) == 1 or not settled, f"word {word} depends on its low half"
         assert not settled or out[0] in both, f"word {word}"
         few += settled
-    assert few > 100 or m > 2**24, "hardly anybody is settled quickly"
+    assert few > 100 or m > 2**24, "too few words are decided by the high half"
 
 
 def test_the_inverse_is_never_too_large() -> None:
@@ -83,10 +86,10 @@ def test_the_inverse_is_never_too_large() -> None:
     "protocol", [OUE(100, 1.0), OUE(100, 5.0), LSOUE(100, 2.0, 1.0), SS(5000, 1.0)], ids=repr
 )
 def test_leftover_words_are_settled_as_one_by_one(protocol: Any) -> None:
-    """So many users that several groups of words nobody owns are drawn side by side.
+    """Draw reports of many users, so that several groups of further words are drawn at once.
 
-    With ε = 5 a tenth of the bytes that are tried is accepted, so that most of these draws need
-    more words than a block has.
+    With ε = 5 a tenth of the tried bytes is accepted. Most of these draws need more words than one
+    block has.
     """
     n = (15_000 if protocol == OUE(100, 5.0) else 6000) // protocol.report_bytes
     values = np.arange(n) * 7 % protocol.k
@@ -100,9 +103,9 @@ def test_leftover_words_are_settled_as_one_by_one(protocol: Any) -> None:
 
 @pytest.mark.usefixtures("way")
 def test_own_bits_that_sixteen_bits_do_not_settle() -> None:
-    """One user in 65536 draws the first digits of p, and further ones decide.
+    """Compare the users for whom 16 random bits do not decide, about one in 65536.
 
-    Such users are looked for, and there are some.
+    These bits equal the first 16 binary digits of p. Further bits then decide.
     """
     protocol, n = SUE(2, 1.0), 2**19
     drawn = (
@@ -215,7 +218,7 @@ def test_fields_of_rows(size: int) -> None:
         written = np.zeros_like(rows)
         records.put(fields, users, 3, written)
         assert np.array_equal(written[chosen, 3 : 3 + size], fields)
-        assert int(written.sum()) == int(fields.sum()), "something was written elsewhere"
+        assert int(written.sum()) == int(fields.sum()), "bytes outside the fields were written"
 
 
 @pytest.mark.parametrize(
@@ -234,9 +237,9 @@ def test_fields_of_rows(size: int) -> None:
     ],
 )
 def test_sets_are_planned_so_that_few_read_on(k: int, w: int) -> None:
-    """Draws expected at the start of a set, and words owned.
+    """Compare the number of words that a set owns with the expected number of draws.
 
-    Reading on costs as much as 150 words, and is to be rare.
+    Reading further words costs as much as 150 words, so it must be rare.
     """
     enter, corrections, units = layouts.set_plan(k, w)
     mean = Fraction(enter, 2**64) * k
@@ -244,7 +247,7 @@ def test_sets_are_planned_so_that_few_read_on(k: int, w: int) -> None:
     gap = float(w - mean)
     missing, surplus = max(0.0, gap + deviation), max(0.0, deviation - gap)
     draws = max(missing * k / (k - w), surplus * k / w)
-    assert corrections >= 0.8 * draws, "one set in six reads on"
+    assert corrections >= 0.8 * draws, "more than one set in six needs further words"
     assert layouts.set_stride(k, w) == 2 * (-(-k // 8) + 1 + corrections * units)
 
 
@@ -267,8 +270,9 @@ def test_fewer_than_three_random_bits_a_bit() -> None:
 
 
 def test_jobs_side_by_side() -> None:
-    """Ranges cover everything once, errors come through, jobs within jobs and several callers do
-    not wait for each other.
+    """Check that ranges cover all work exactly once and that errors are raised.
+
+    Nested jobs and several callers do not wait for each other.
     """
     n = 10 * parallel.GRAIN
     with parallel.use_threads(4):
@@ -345,9 +349,7 @@ def test_threads_after_a_fork() -> None:
 
 
 def test_reading_on_from_the_middle() -> None:
-    """Words of a draw are the same, whether they are asked for from the first on or after the first
-    block is known.
-    """
+    """Compare the words of a draw, read from the first word on and after the first block."""
     key = np.frombuffer(bytes(range(32)), "<u4")
     words, rest = chacha.reader(key), chacha.reader(key)
     whole = [int(chacha.read_on(77, i, words)) for i in range(200)]
@@ -360,9 +362,9 @@ def test_reading_on_from_the_middle() -> None:
 
 
 def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
-    """What was checked is counted in place.
+    """Check that kernels stay within bounds if a report changes after it was checked.
 
-    Kernels must not write, or read, where a report that another thread has changed would lead.
+    Reports are counted in place, so another thread can change them.
     """
     counts = np.zeros(5, np.int64)
     symbols.count(np.array([0, 4, 5, 255, 1], np.uint8), counts)
@@ -379,7 +381,7 @@ def test_reports_changed_while_they_are_counted_stay_within_bounds() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 3, 4, 5, 7, 1000])
 def test_users_by_group(size: int) -> None:
-    """Groups list their users in ascending order.
+    """Check that each group lists its users in ascending order.
 
     Numbers that are too large belong to the last group.
     """
@@ -393,15 +395,15 @@ def test_users_by_group(size: int) -> None:
 
 
 def test_sampled_reports_beyond_a_block() -> None:
-    """Reports are taken apart block by block.
+    """Count reports of several blocks.
 
-    Counts are those of the contributions, and what is wrong is found in any block.
+    The counts are the sums of the contributions, and invalid reports are found in every block.
     """
     solution = SMP([GRR, OUE, lambda k, epsilon: DBitFlipPM(k, epsilon, d_bits=2)], [5, 9, 6], 1.0)
     n = smp.NUMBERED_TOGETHER + 3000
     reports = solution.randomize(np.column_stack([np.arange(n) % k for k in solution.ks]), rng=1)
     alike = (reports["attribute"][:3000] == reports["attribute"][-3000:]).mean()
-    assert abs(alike - 1 / 3) < 6 * (2 / 9 / 3000) ** 0.5, "blocks sample their attributes together"
+    assert abs(alike - 1 / 3) < 6 * (2 / 9 / 3000) ** 0.5, "blocks do not sample independently"
     with parallel.use_threads(1):
         tally, parts = solution.tally(reports), np.array_split(reports, 3)
     assert tally == solution.tally(parts[0]) + solution.tally(parts[1]) + solution.tally(parts[2])
@@ -423,7 +425,7 @@ def test_sampled_reports_beyond_a_block() -> None:
 def test_work_that_cannot_be_handed_to_threads_is_done_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As while the interpreter shuts down: the pool takes one part and refuses the others."""
+    """Simulate the shutdown of the interpreter: the pool takes one part and refuses the others."""
     n, done = 4 * parallel.GRAIN, np.zeros(4 * parallel.GRAIN, np.int64)
     pool = parallel._get_pool(3)
     submit, asked = pool.submit, []
@@ -443,3 +445,17 @@ def test_work_that_cannot_be_handed_to_threads_is_done_once(
         parallel.run_ranges(n, job)
     assert len(asked) == 3
     assert (done == 1).all()
+
+
+@pytest.mark.parametrize("engine", [noise, plain_noise], ids=["kernels", "plain"])
+def test_saturated_noise_hides_the_own_value(engine: ModuleType) -> None:
+    """Check that entries saturate after the value was added.
+
+    The noise has the scale 2³², so an entry is ±LIMIT more often than not. Each of 500 users misses
+    an end with probability 0.7 or less: the test fails by chance less than once in 10⁷⁰.
+    """
+    values = np.zeros(500, dtype=np.int64)
+    reports = np.empty((500, 2), dtype=np.int32)
+    engine.randomize(np.arange(8, dtype=np.uint32), 0, values, np.uint64(1), reports)
+    assert (reports.min(axis=0) == -engine.LIMIT).all()
+    assert (reports.max(axis=0) == engine.LIMIT).all()

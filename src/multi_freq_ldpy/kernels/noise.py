@@ -1,8 +1,8 @@
 """Discrete Laplace noise, P(x) ∝ e^(−s|x|) with s = m/2³², drawn exactly.
 
 The sampler is that of Canonne, Kamath and Steinke (2020). It needs only uniform integers and
-comparisons. e^(−γ) is the probability that the first failure in a run of Bernoulli(γ/1),
-Bernoulli(γ/2), … comes at an odd place.
+comparisons. The first failure in a run of Bernoulli(γ/1), Bernoulli(γ/2), … comes at an odd place
+with probability e^(−γ).
 """
 
 import numpy as np
@@ -12,7 +12,8 @@ from .chacha import read_on, reader
 from .jit import jit
 from .symbols import below
 
-LIMIT = 2**31 - 1  # reports are int32 and saturate
+# Entries are int32 and saturate after the value's 1 was added, so noise goes one step further
+LIMIT = 2**31 - 1
 
 
 @jit
@@ -59,7 +60,7 @@ def randomize(key, first, values, m, out):
                     more, index = exponential_coin(address, index, one, spare)
                     if more:
                         whole += one
-                size = np.int64(min(whole // m, uint64(LIMIT)))
+                size = np.int64(min(whole // m, uint64(LIMIT + 1)))
                 negative = word & uint64(1)
                 if not (negative and size == 0):
                     break

@@ -7,7 +7,8 @@ from numpy.typing import NDArray
 
 from .chacha import blocks, words_on
 
-LIMIT = 2**31 - 1  # reports are int32 and saturate
+# Entries are int32 and saturate after the value's 1 was added, so noise goes one step further
+LIMIT = 2**31 - 1
 WORDS = 15  # somewhat more words than one noise reads on average
 TOGETHER = 2**11  # blocks that are computed ahead
 
@@ -34,7 +35,7 @@ def draw(words: Iterator[int], m: int) -> int:
             continue
         while toss_coin(words, 2**32):
             whole += 2**32
-        size = min(whole // m, LIMIT)
+        size = min(whole // m, LIMIT + 1)
         if size or not word & 1:
             return -size if word & 1 else size
 
