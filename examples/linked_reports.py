@@ -1,4 +1,4 @@
-"""How often a guess tells which two reports over time are of one user."""
+"""Share of users whose reports of two rounds can be linked by comparing the reports."""
 
 from typing import Any
 
@@ -11,15 +11,16 @@ PROTOCOLS = (LOLH, LBLH, DBitFlipPM, LSUE, LSOUE, LOSUE, LOUE, LGRR)
 
 
 def build(cls: Any, k: int) -> Any:
-    """Return a protocol with the budgets of the table: 4 for ever, 2 for one report."""
+    """Return a protocol with eps_perm = 4 and, if it has a second round, eps_1 = 2."""
     return cls(k, 4.0, d_bits=4) if cls is DBitFlipPM else cls(k, 4.0, 2.0)
 
 
 def share_linked(protocol: Any, seed: int = 3) -> float:
-    """Return for which share of users the report that looks most like the last one is theirs.
+    """Return the share of users whose next report is the most similar to their last report.
 
-    What lasts and is sent is compared, the seed or the whole report of dBitFlipPM; else the values
-    that both reports support.
+    Some protocols send a part that never changes: the seed, or the whole report of dBitFlipPM.
+    There this part is compared. For the other protocols, the values that both reports support are
+    compared.
     """
     generator = np.random.default_rng(1)
     panel, values = Panel(protocol, USERS, seed), generator.integers(0, protocol.k, USERS)

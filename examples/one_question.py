@@ -14,7 +14,7 @@ WIDTH = 48
 
 
 def bar(low: float, high: float, scale: float) -> str:
-    """Draw what is certain as a solid bar and the interval as its shaded end."""
+    """Draw a solid bar up to the lower limit and a shaded end up to the upper limit."""
     solid = round(low * scale)
     return "█" * solid + "▒" * max(1, round(high * scale) - solid)
 
@@ -22,16 +22,16 @@ def bar(low: float, high: float, scale: float) -> str:
 def main() -> None:
     protocol = OUE(len(ANSWERS), epsilon=1.0)
     print(
-        "How do you get to work? A million users answer; no answer leaves its device unrandomized."
+        "How do you get to work? A million users answer. Each device randomizes its user's answer."
     )
     print(
-        f"{protocol}: {protocol.report_bytes} byte a report, privacy loss at most"
+        f"{protocol}: each report has {protocol.report_bytes} byte and a privacy loss of at most"
         f" {protocol.privacy.report:.3f}.\n"
     )
     truth = np.random.default_rng(2022).choice(len(ANSWERS), USERS, p=SHARES)
     started = time.perf_counter()
-    reports = protocol.randomize(truth)  # on the devices, one report a user
-    estimate = protocol.estimate(reports)  # at the collector
+    reports = protocol.randomize(truth)  # on the devices, one report per user
+    estimate = protocol.estimate(reports)  # at the aggregator
     seconds = time.perf_counter() - started
     print(f"{USERS:,} reports randomized, counted and estimated in {seconds:.3f} s.\n")
 
@@ -49,13 +49,13 @@ def main() -> None:
             f" {bar(low, high, WIDTH / limits.max())}"
         )
     print(
-        f"\n{inside.sum()} of {len(ANSWERS)} intervals hold the truth (! marks one that does not; 1"
-        " in 20 should not)."
+        f"\n{inside.sum()} of {len(ANSWERS)} intervals contain the true share. On average 1 in 20"
+        " does not; it is marked with !."
     )
 
 
 def utf8() -> None:
-    """Make the output able to show bars and dashes, whatever the locale."""
+    """Make the output able to show bars and dashes in every locale."""
     if sys.stdout.encoding.lower().replace("-", "") != "utf8":
         sys.stdout.reconfigure(encoding="utf-8")  # type: ignore[union-attr]
 

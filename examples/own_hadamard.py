@@ -23,7 +23,7 @@ from multi_freq_ldpy.randomness import Source
 
 
 def differ(values: int | Array[np.int64], reports: Array[np.int64]) -> Array[np.int8]:
-    """Return 0 where the sign in a report 2j + s is H[v + 1, j], and 1 where it is the other."""
+    """Return 0 where the sign in a report 2j + s is H[v + 1, j], and 1 elsewhere."""
     odd = (values + 1) & (reports >> 1)
     for shift in (16, 8, 4, 2, 1):  # the parity of 32 bits
         odd = odd ^ (odd >> shift)
@@ -36,8 +36,8 @@ class Hadamard(OneShot):
 
     K is the least power of two greater than k, and H[a, j] is −1 to the number of ones in a & j.
     The sign is H[v + 1, j] with probability P = e^ε/(e^ε + 1), and the opposite otherwise. A report
-    is the number 2j + s, where s is 1 for the sign −1. It contributes sign·H[v + 1, j] to v: on
-    average p = 2P − 1 to the own value and q = 0 to another.
+    is the number 2j + s, where s is 1 for the sign −1. It contributes sign·H[v + 1, j] to v. Its
+    mean contribution is p = 2P − 1 to the user's value and q = 0 to another value.
 
     >>> Hadamard(5, epsilon=1.0).report_bytes
     4
@@ -52,18 +52,18 @@ class Hadamard(OneShot):
 
     @cached_property
     def weights(self) -> tuple[int, int]:
-        """The probabilities of the true sign and of the other one, times 2⁶⁴."""
+        """Probabilities of the true sign and of the opposite sign, times 2⁶⁴."""
         return exact.symbol_weights(2, self.epsilon)
 
     @cached_property
     def moments(self) -> Affine:
-        """Rows of H are orthogonal: another value, and products of two values, have mean 0."""
+        """Moments of a report: rows of H are orthogonal, so all means but the own one are 0."""
         p, zero = Fraction(self.weights[0] - self.weights[1], 2**64), Fraction(0)
         return Affine(p, zero, own_other=zero, others=zero, p2=Fraction(1), q2=Fraction(1))
 
     @property
     def ratio(self) -> Fraction:
-        """The largest ratio of probabilities between two values."""
+        """Largest ratio of probabilities between two values."""
         return Fraction(*self.weights)
 
     def _randomize(self, values: Array[np.int64], source: Source, out: Array[np.uint32]) -> None:
@@ -82,13 +82,13 @@ class Hadamard(OneShot):
         return -np.diff(np.bincount(reports, minlength=2 * self._space).reshape(-1, 2)).ravel()
 
     def _settle(self, gathered: Array[np.int64], n: Array[np.int64]) -> Array[np.int64]:
-        for _ in range(self.k.bit_length()):  # Walsh and Hadamard: one bit of the index at a time
+        for _ in range(self.k.bit_length()):  # Walsh–Hadamard transform, bit by bit
             left, right = gathered.reshape(2, -1)
             gathered = np.stack([left + right, left - right], axis=1).ravel()
         return gathered[1 : self.k + 1]
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report as on the wire, with its exact probability."""
+        """Return every possible report in wire format, with its exact probability."""
         chance = [Fraction(weight, 2**64 * self._space) for weight in self.weights]
         flips = differ(self._check_law(value, 2 * self._space), np.arange(2 * self._space))
         return {r.to_bytes(4, "little"): chance[flip] for r, flip in enumerate(flips)}

@@ -23,10 +23,10 @@ from multi_freq_ldpy.randomness import Source
 
 
 class Warner(OneShot):
-    """Randomized response: a report is the user's value with probability p, each other one with
-    probability q.
+    """Randomized response.
 
-    p = e^ε/(e^ε + k − 1), q = 1/(e^ε + k − 1).
+    A report is the user's value with probability p = e^ε/(e^ε + k − 1), and each other
+    value with probability q = 1/(e^ε + k − 1).
 
     >>> Warner(4, epsilon=1.0).report_bytes
     4
@@ -34,35 +34,39 @@ class Warner(OneShot):
 
     @cached_property
     def weights(self) -> tuple[int, int]:
-        """Probabilities are integers over 2⁶⁴, from decimal arithmetic, rounded toward privacy."""
+        """Probabilities times 2⁶⁴, from decimal arithmetic, rounded toward privacy."""
         return exact.symbol_weights(self.k, self.epsilon)
 
     @cached_property
     def moments(self) -> Affine:
-        """What a report contributes on average, to the own value and to another.
-
-        Exact fractions of what is realised.
-        """
+        """Mean contributions to the user's value and to another, as exact fractions."""
         p, q = (Fraction(weight, 2**64) for weight in self.weights)
         return Affine(p, q, own_other=Fraction(0), others=Fraction(0))
 
     @property
     def ratio(self) -> Fraction:
-        """The largest ratio of probabilities between two values.
+        """Largest ratio of probabilities between two values.
 
-        The privacy that is claimed, and checked against the law.
+        It is the privacy that is claimed. The checks compare it with the distribution
+        of reports.
         """
         return Fraction(*self.weights)
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """A report is a number of four bytes."""
+        """Type of a report: a number of four bytes."""
         return np.dtype("<u4")
 
-    def _randomize(self, values: NDArray[np.int64], source: Source, out: NDArray[Any]) -> None:
+    def _randomize(
+        self,
+        values: NDArray[np.int64],
+        source: Source,
+        out: NDArray[Any],
+    ) -> None:
         own, other = map(np.uint64, self.weights)
-        word = source.words(len(values), 1)[:, 0]  # one uniform 64-bit word a user
-        offset = np.where(word < own, np.uint64(0), (word - own) // other + np.uint64(1))
+        word = source.words(len(values), 1)[:, 0]  # one uniform 64-bit word per user
+        others = (word - own) // other + np.uint64(1)
+        offset = np.where(word < own, np.uint64(0), others)
         out[:] = (values + offset.astype(np.int64)) % self.k
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
@@ -73,9 +77,12 @@ class Warner(OneShot):
         return np.asarray(reports[:, np.newaxis] == np.arange(self.k), np.uint8)
 
     def law(self, value: int) -> dict[bytes, Fraction]:
-        """Return every possible report of a user with this value, as on the wire, with its exact
-        probability.
+        """Return the distribution of reports about this value.
+
+        Keys are all possible reports in wire format, values are their exact
+        probabilities.
         """
         value = self._check_law(value, self.k)
         own, other = (Fraction(weight, 2**64) for weight in self.weights)
-        return {v.to_bytes(4, "little"): own if v == value else other for v in range(self.k)}
+        values = range(self.k)
+        return {v.to_bytes(4, "little"): own if v == value else other for v in values}

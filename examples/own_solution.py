@@ -1,4 +1,4 @@
-"""A solution written outside the package: every attribute with the whole budget.
+"""A solution written outside the package: it reports every attribute with the whole budget.
 
 >>> from multi_freq_ldpy import GRR, OUE, checks
 >>> solution = PerAttribute([GRR, OUE], [3, 2], epsilon=1.0)
@@ -24,9 +24,10 @@ from multi_freq_ldpy.solutions.side_by_side import SideBySide
 
 
 class PerAttribute(SideBySide):
-    """Every attribute is reported with all of ε.
+    """Solution that reports every attribute with all of ε.
 
-    Two records that differ in one attribute are told apart by at most ε, any two by d·ε.
+    The privacy loss is at most ε between two records that differ in one attribute.
+    Between any two records it is at most d·ε.
 
     >>> from multi_freq_ldpy import GRR
     >>> PerAttribute(GRR, [3, 2], epsilon=1.0).d
@@ -35,16 +36,22 @@ class PerAttribute(SideBySide):
 
     @cached_property
     def privacy(self) -> Privacy:
-        """The loss between any two records, and between two that differ in one attribute."""
+        """Loss between any two records, and loss of one attribute."""
         whole = [each.privacy.ratio or Fraction(0) for each in self.protocols]
         one = [each.privacy.ratio_attribute or Fraction(0) for each in self.protocols]
         return self._privacy(prod(whole), max(one))
 
     def _law(self, record: list[int]) -> dict[bytes, Fraction]:
         values = np.array(record)
-        laws = [each.law(self._of_part(values, j)) for j, each in enumerate(self.protocols)]
+        parts = enumerate(self.protocols)
+        laws = [each.law(self._of_part(values, j)) for j, each in parts]
         return {b"".join(y): prod(p, start=Fraction(1)) for y, p in combine_laws(laws)}
 
-    def _simulate(self, held: Sequence[Counts], n: int, rng: Rng) -> list[tuple[Counts, Counts]]:
+    def _simulate(
+        self,
+        held: Sequence[Counts],
+        n: int,
+        rng: Rng,
+    ) -> list[tuple[Counts, Counts]]:
         pairs = zip(self.protocols, self._own_columns, strict=True)
         return [each._simulate_part(held[own], n, rng) for each, own in pairs]

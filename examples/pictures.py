@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def draw_landing(people: dict[str, list[Any]]) -> Figure:
-    """One question, small enough to be read on a phone."""
+    """Draw one question, small enough to be read on a phone."""
     survey = Survey({"income": datasets.CATEGORIES["income"]}, epsilon=1.0)
     estimate = survey.estimate(survey.randomize(people, rng=1))["income"]
     figure, ax = plt.subplots(figsize=(4.4, 3.3), layout="constrained")

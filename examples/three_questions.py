@@ -1,6 +1,6 @@
 """A million simulated users answer three questions.
 
-Sampling one of them (SMP), and hiding which one among fakes (RS+FD).
+SMP reports one answer, chosen at random. RS+FD also sends fake answers to the other questions.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ USERS = 1_000_000
 
 
 def answers(rng: np.random.Generator) -> np.ndarray:
-    """Draw the survey: who has no car does not drive."""
+    """Draw the answers, where everybody who drives to work has a car."""
     table = np.stack(
         [rng.choice(len(shares), USERS, p=list(shares.values())) for shares in SURVEY.values()],
         axis=1,
@@ -40,15 +40,13 @@ def main() -> None:
     ks = [len(shares) for shares in SURVEY.values()]
     table = answers(np.random.default_rng(2022))
     print(
-        "Three questions, a million users, ε = 1. SMP: one answer, at random, is randomized and"
-        " sent. RS+FD: the same at a larger"
+        "Three questions, a million users, ε = 1.\n"
+        "SMP: each user sends one randomized answer, to a question chosen at random.\n"
+        "RS+FD: the same at a larger budget. Fake answers to the other questions are sent too."
     )
-    print(
-        "budget, and a fake goes with each of the others, so that nobody can tell which answer was"
-        " real.\n"
-    )
+    print("They hide which answer is real.\n")
     found: dict[str, Any] = {}
-    print(f"{'':8}{'bytes a report':>16}{'loss, one answer':>20}{'loss, any two records':>24}")
+    print(f"{'':8}{'bytes per report':>16}{'loss, one answer':>20}{'loss, any two records':>24}")
     for name, solution in {
         "SMP": SMP(OUE, ks, epsilon=1.0),
         "RS+FD": RSFD(OUE, ks, epsilon=1.0),
@@ -56,8 +54,8 @@ def main() -> None:
         found[name], loss = solution.estimate(solution.randomize(table)), solution.privacy
         print(f"{name:8}{solution.report_bytes:16}{loss.report_attribute:20.3f}{loss.report:24.3f}")
     print(
-        "\nWhat RS+FD gains in precision it pays for in the loss between whole records:"
-        " docs/several_attributes.md says what that means."
+        "\nRS+FD is more precise, but its privacy loss between whole records is larger:"
+        " docs/several_attributes.md explains it."
     )
     missed = 0
     for j, (question, shares) in enumerate(SURVEY.items()):
@@ -77,8 +75,8 @@ def main() -> None:
                 )
             print(f"  {answer:24}{100 * real[v]:7.2f}%{cells}")
     print(
-        f"\n{2 * sum(ks) - missed} of {2 * sum(ks)} intervals hold the truth (! marks one that does"
-        " not; 1 in 20 should not)."
+        f"\n{2 * sum(ks) - missed} of {2 * sum(ks)} intervals contain the true share. On average 1"
+        " in 20 does not; it is marked with !."
     )
 
 

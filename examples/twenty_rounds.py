@@ -16,9 +16,9 @@ WIDTH = 24
 
 
 def weeks(rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Draw what everybody does in each week.
+    """Yield the answers of all users, week by week.
 
-    Drivers take to the bicycle, faster and faster, and some of them come back.
+    Drivers change to the bicycle, a larger share of them every week. Some cyclists change back.
     """
     values = rng.choice(len(ANSWERS), USERS, p=SHARES)
     for week in range(WEEKS):
@@ -29,7 +29,7 @@ def weeks(rng: np.random.Generator) -> Iterator[np.ndarray]:
 
 
 def band(low: float, high: float, truth: float, window: tuple[float, float]) -> str:
-    """Draw an interval as a line, and the truth on it as a dot, or beside it as a circle."""
+    """Draw an interval as a line, and the true share as a dot on it or as a circle beside it."""
 
     def column(f: float) -> int:
         return min(
@@ -55,7 +55,7 @@ def main() -> None:
     changed, seconds = np.zeros((USERS, len(ANSWERS)), np.bool_), 0.0
     for values in weeks(np.random.default_rng(2022)):
         started = time.perf_counter()
-        tallies.append(panel.tally(values))  # on the devices and at the collector
+        tallies.append(panel.tally(values))  # on the devices and at the aggregator
         seconds += time.perf_counter() - started
         truth.append(np.bincount(values, minlength=len(ANSWERS)) / USERS)
         changed[np.arange(USERS), values] = True
@@ -80,8 +80,8 @@ def main() -> None:
             line += f"{numbers}  {band(low, high, real, window)}  "
         print(line.rstrip())
     print(
-        f"\n{inside} of {2 * WEEKS} intervals hold the truth (● on its interval, ○ beside it; 1 in"
-        " 20 should be)."
+        f"\n{inside} of {2 * WEEKS} intervals contain the true share (●). On average 1 in 20 does"
+        " not (○)."
     )
 
     v = ANSWERS.index("train")
@@ -89,23 +89,23 @@ def main() -> None:
     assert isinstance(whole, Estimate)
     added = protocol.estimate(sum(tallies[1:], tallies[0]))
     print(
-        f"\nNobody takes to the train or leaves it: {100 * truth[0][v]:.2f} % do, week after week."
+        f"\nThe share of the train never changes: {100 * truth[0][v]:.2f} % take it in every week."
     )
     for what, found in (
         ("one week", alone),
         ("twenty weeks", whole),
-        ("twenty weeks, wrongly taken for new users", added),
+        ("twenty weeks, wrongly treated as new users", added),
     ):
         print(f"  {what:45}{100 * found.frequencies[v]:6.2f} ± {196 * found.std[v]:.2f} %")
     print(
-        "Weeks share the permanent answers: more weeks take only the fresh noise away, and"
-        " over_rounds knows that."
+        "All weeks repeat the same permanent answers. More weeks reduce only the noise of the"
+        " second round; over_rounds accounts for that."
     )
     print(
-        f"\nThe average user has given {changed.sum(axis=1).mean():.2f} different answers, at"
-        f" {privacy.lifetime:.0f} each:"
+        f"\nA user has given {changed.sum(axis=1).mean():.2f} different answers on average. Each"
+        f" of them costs {privacy.lifetime:.0f}."
     )
-    print("docs/over_time.md says what that hides, and what it does not.")
+    print("docs/over_time.md explains what this budget protects, and what it does not.")
 
 
 if __name__ == "__main__":

@@ -16,20 +16,19 @@ HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 BUILD = HERE.parent / "build" / "fuzz"
 SMALL = 1024
-"""The most bytes of an input that is added to the corpus."""
+"""Largest size, in bytes, of an input that is added to the corpus."""
 
 
 def fuzz(name: str, arguments: list[str]) -> None:
-    """Fuzz one target in this process, with every line of the package watched except kernels, which
-    are compiled.
+    """Fuzz one target in this process, guided by the coverage of the package.
 
-    Kernels are imported at their first use, and that is later.
+    Kernels are not instrumented. They are compiled, and they are imported at their first use.
     """
     import atheris
 
     with atheris.instrument_imports(include=["multi_freq_ldpy"]):
         targets = importlib.import_module("targets")
-    # Compiles what is needed, which would be taken for a hang
+    # The corpus compiles the kernels; compiling during the fuzzing would look like a hang
     for path in (CORPUS / name).iterdir():
         targets.TARGETS[name](path.read_bytes())
     atheris.Setup([sys.argv[0], *arguments], targets.TARGETS[name])
@@ -37,7 +36,7 @@ def fuzz(name: str, arguments: list[str]) -> None:
 
 
 def run(name: str, seconds: int, keep: bool) -> bool:
-    """Fuzz one target in another process, say what was done, and return whether nothing crashed."""
+    """Fuzz one target in another process, print a summary, and return True if nothing crashed."""
     corpus, found = CORPUS / name, BUILD / name
     shutil.rmtree(found, ignore_errors=True)
     found.mkdir(parents=True)
@@ -64,14 +63,14 @@ def run(name: str, seconds: int, keep: bool) -> bool:
 
 
 def main() -> int:
-    """Fuzz every target, or those named, and fail if one of them crashed."""
+    """Fuzz all targets, or the targets that are named, and return 1 if one of them crashed."""
     if sys.argv[1:2] == ["--one"]:
         fuzz(sys.argv[2], sys.argv[3:])
         return 0
     names = sorted(path.name for path in CORPUS.iterdir())
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="target", help=", ".join(names))
-    parser.add_argument("--seconds", type=int, default=60, help="for each target")
+    parser.add_argument("--seconds", type=int, default=60, help="seconds for each target")
     parser.add_argument("--keep", action="store_true", help="add new small inputs to the corpus")
     options = parser.parse_args()
     passed = [run(name, options.seconds, options.keep) for name in options.targets or names]

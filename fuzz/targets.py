@@ -1,9 +1,10 @@
-"""What hostile bytes are given to.
+"""Fuzzing targets: functions that give hostile bytes to the package.
 
-One function a target, which passes where the package keeps its word and raises where it does not.
+There is one function per target. It returns where the package keeps its promises, and raises where
+it does not.
 
-Input may be refused by the documented errors only. Where it is accepted, what was read is written
-again and must come out the same, and must be usable at little cost.
+Input may be refused by the documented errors only. An object that was read is written again, and
+the bytes must be the same. The object must also be usable at little cost.
 """
 
 import atexit
@@ -48,7 +49,7 @@ from multi_freq_ldpy.core.tally import DIGEST, MAGIC, VERSION, digest_of
 from multi_freq_ldpy.longitudinal.ledger import State
 
 LARGEST = 2**32 - 5
-# Of a tally: magic, version, length of the spec, users, entries of n
+# Header of a tally: magic, version, length of the spec, users, entries of n
 HEADER = struct.Struct("<4sBIQQ")
 
 SMALL: tuple[Any, ...] = (
@@ -67,7 +68,7 @@ SMALL: tuple[Any, ...] = (
     RSFD([OUE, GRR], [3, 5], 1.0),
     RSFD(SS, [3, 4], 1.0, balance=True),
 )
-"""Protocols and solutions whose reports can all be listed: exactly those must be accepted."""
+"""Protocols and solutions whose reports can be listed: exactly these reports must be accepted."""
 
 WIDE: tuple[Any, ...] = (
     SHE(3, 1.0),
@@ -88,13 +89,13 @@ DEVICE = LGRR(5, eps_perm=2.0, eps_1=1.0)
 
 @cache
 def listed(number: int) -> frozenset[bytes]:
-    """Return every report of a small protocol or solution, as on the wire."""
+    """Return every report of a small protocol or solution, in wire format."""
     mechanism = SMALL[number]
     return frozenset(mechanism.law([0] * mechanism.d if hasattr(mechanism, "d") else 0))
 
 
 def cheap(mechanism: Any) -> None:
-    """Use a protocol or solution as whoever has read it would, without a report being made."""
+    """Use a protocol or solution that was read, without making a report."""
     assert repr(mechanism) and mechanism.report_bytes > 0
     assert 0 < mechanism.privacy.report < math.inf
     assert len(wire.decode(mechanism, b"")) == 0
@@ -124,8 +125,9 @@ def wire_decode(data: bytes) -> None:
 
 
 def tallies(data: bytes) -> Iterator[bytes]:
-    """Yield data as it is, as a tally whose digest is right, and as one whose spec ends where its
-    last brace does.
+    """Yield the data unchanged, then with the right digest, then with the right length of the spec.
+
+    The spec of the third one ends at its last brace. Its digest is right as well.
     """
     yield data
     body = (MAGIC + bytes([VERSION]) + data[5:-DIGEST]).ljust(HEADER.size, b"\0")
@@ -137,7 +139,7 @@ def tallies(data: bytes) -> Iterator[bytes]:
 
 
 def counted(tally: Tally) -> None:
-    """Use a tally as whoever has read it would."""
+    """Use a tally that was read."""
     assert Tally.from_bytes(tally.to_bytes()) == tally
     assert len(repr(tally)) and tally.counts.size == tally.mechanism.parts[-1][1].stop
     tally.mechanism.estimate(tally)
@@ -154,7 +156,7 @@ def tally_from_bytes(data: bytes) -> None:
 
 
 def specs(given: Any) -> Iterator[Any]:
-    """Yield a spec as it is, with a version, and within each solution."""
+    """Yield a spec unchanged, with a version, and as a part of each solution."""
     yield given
     if isinstance(given, dict):
         inner = {name: each for name, each in given.items() if name != "version"}
@@ -178,7 +180,7 @@ def specs(given: Any) -> Iterator[Any]:
 
 
 def check_spec(spec: Any) -> None:
-    """Make what a spec says, whatever it is."""
+    """Build the mechanism of a spec, or expect a short error."""
     try:
         mechanism = registry.from_spec(spec)
     except (ValueError, TypeError) as error:
@@ -186,13 +188,13 @@ def check_spec(spec: Any) -> None:
         return
     told = [entry for part in (spec, *spec.get("protocols", ())) for entry in part.items()]
     assert not any(isinstance(each, bool) for name, each in told if name != "balance"), (
-        "a truth value was taken for a number"
+        "a bool was accepted as a number"
     )
     cheap(mechanism)
 
 
 def from_spec(data: bytes) -> None:
-    """Read JSON as a spec; what JSON itself refuses is not the package's."""
+    """Read JSON as a spec. Data that the json module refuses are skipped."""
     try:
         given = json.loads(data)
     except (ValueError, RecursionError):
@@ -203,7 +205,7 @@ def from_spec(data: bytes) -> None:
 
 @cache
 def folder() -> Path:
-    """Return a directory for the files that targets write, gone when this process ends."""
+    """Return a directory for the files that targets write; it is removed when this process ends."""
     made = Path(tempfile.mkdtemp(prefix="hostile-"))
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
@@ -224,7 +226,7 @@ def survey_load(data: bytes) -> None:
 
 
 def survey_unpack(data: bytes) -> None:
-    """Read a tally of a survey, with and without the right beginning."""
+    """Read a tally of a survey, with the given and with the right first bytes."""
     own = ONCE.pack(ONCE.solution.tally([]))[: 4 + DIGEST]
     for each in (data, *(own + tally for tally in tallies(data[len(own) :]))):
         try:
@@ -236,9 +238,9 @@ def survey_unpack(data: bytes) -> None:
 
 
 def client_file(data: bytes) -> None:
-    """Read a client's file as it is, and with the right digest.
+    """Read a client file, with the given and with the right digest.
 
-    Open those that are one, and report.
+    A client is opened from every valid file, and makes a report.
     """
     line = data.partition(b"\n")[0] + b"\n"
     for each in (data, line + digest_of(line).hex().encode() + b"\n"):
@@ -254,7 +256,7 @@ def client_file(data: bytes) -> None:
         try:
             client = Client.open(path, DEVICE)
         except ValueError:
-            assert path.read_bytes() == each, "what is refused is left as it is"
+            assert path.read_bytes() == each, "a file that is refused was changed"
             continue
         before = client.spent
         assert client.secret == state.secret and 0 <= before < math.inf

@@ -1,4 +1,4 @@
-"""Standard mutations of a file or function, made on demand: faults that nobody has thought of."""
+"""Standard mutations of a file or function, generated on demand."""
 
 import ast
 import random
@@ -12,7 +12,7 @@ from table import PACKAGE, ROOT, find_file, list_definitions
 PAIRS = "Lt LtE, Gt GtE, Eq NotEq, Is IsNot, In NotIn, And Or, Add Sub, Mult Div, FloorDiv Div"
 PAIRS += ", Mod Mult, Pow Mult, LShift RShift, BitAnd BitOr, BitXor BitOr"
 SWAPS: dict[type, Any] = {}
-"""Each operator, and what is put in its place."""
+"""Replacement of each operator."""
 for one, other in (pair.split() for pair in PAIRS.split(",")):
     SWAPS[getattr(ast, one)] = getattr(ast, other)
     SWAPS.setdefault(getattr(ast, other), getattr(ast, one))
@@ -23,7 +23,7 @@ MOST_FILES = 4
 
 
 class Generated(NamedTuple):
-    """A mutation that was generated, and the source of its file with it."""
+    """A generated mutation: its name, its file, and the source of the file with the mutation."""
 
     name: str
     file: str
@@ -37,7 +37,7 @@ class Swap(ast.NodeTransformer):
         self.old, self.new = old, new
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """Return what stands for a node."""
+        """Return the new node in place of the old one, or the node with changed children."""
         return self.new if node is self.old else self.generic_visit(node)
 
 
@@ -73,7 +73,7 @@ def mutate(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def walk(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all in it but annotations, decorators and messages."""
+    """Yield a node and all nodes below it, except annotations, decorators and messages."""
     yield node
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
@@ -83,8 +83,10 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def generate(targets: list[str], most: int, seed: int) -> list[Generated]:
-    """Return some of the mutations of files ("core/exact.py"), of what they define
-    ("core/exact.py::below"), or of qualified names ("core.exact:below").
+    """Return a random choice of the mutations of all targets.
+
+    A target is a file ("core/exact.py"), a definition in a file ("core/exact.py::below"), or a
+    qualified name ("core.exact:below").
     """
     every: list[tuple[str, ast.Module, ast.AST, ast.AST]] = []
     for target in targets:
@@ -105,8 +107,11 @@ def generate(targets: list[str], most: int, seed: int) -> list[Generated]:
 
 
 def choose_tests(targets: list[str]) -> list[tuple[str, str]]:
-    """Return all checks of a few small mechanisms, and the test files that import the module of a
-    target or name what it names, unless these are too many to be about it or test the table.
+    """Return the checks and tests to run: all checks of small mechanisms, and some test files.
+
+    A test file is chosen if it imports the module of a target or contains the name of a target.
+    If more than MOST_FILES files match, the match says little, and none of them is chosen. Files
+    that test the table itself are left out.
     """
     from multi_freq_ldpy import checks
 

@@ -1,8 +1,8 @@
-"""Plant faults one by one, expect each to be rejected by the check or test that the table names,
-and write docs/faults.md.
+"""Mutation tests: apply each mutation, run the check or test that must reject it, write a page.
 
-``plant.py GRR dropped`` plants those with one of these words in name, place, check, test or
-mechanism; ``plant.py --generate core/exact.py SMP._charges`` standard mutations of these instead.
+The page is docs/faults.md. ``plant.py GRR dropped`` applies only the mutations that have one of
+these words in name, place, check, test or mechanism. ``plant.py --generate core/exact.py
+SMP._charges`` applies standard mutations of this file and this function.
 """
 
 import argparse
@@ -24,20 +24,20 @@ from pathlib import Path
 from generate import choose_tests, generate
 from table import PACKAGE, PAGE, ROOT, Fault, list_protocols, read_mutants, write_page
 
-LONGEST = 180.0  # seconds: several times what the slowest trial takes, compiling included
-SLOW = 60.0  # seconds: test files that take longer are not chosen for generated mutations
+LONGEST = 180.0  # seconds: several times the longest trial, compiling included
+SLOW = 60.0  # seconds: slower test files are not used for generated mutations
 Trial = tuple[str, str]
 Verdict = tuple[str, str]
 
 
 class Copy:
-    """A copy of package and tests in a directory of its own, in which faults are planted.
+    """A copy of package and tests in a directory of its own, to which mutations are applied.
 
-    Numba keeps what it compiles by the path of a file, its time and its size, and under names that
-    hold a digest of all kernels. The copy stays at one path and keeps the times of its files, so
-    kernels that were compiled before anything was planted serve every mutation that is not in a
-    kernel. One that is begins with an empty cache: nothing but what it says can run. That takes
-    long, so kernels have a copy of their own, and are mutated while the rest is.
+    Numba caches compiled functions by the path, time and size of a file. Names in the cache contain
+    a digest of all kernels. The copy stays at one path and keeps the times of its files.
+    Kernels that were compiled before the first mutation therefore serve every mutation outside the
+    kernels. A mutation of a kernel starts with an empty cache, so only the mutated source can run.
+    Compiling takes long, so a second copy is used for kernels, at the same time as the first.
     """
 
     def __init__(self, place: Path) -> None:
@@ -51,9 +51,9 @@ class Copy:
     def try_all(
         self, asked: list[Trial] | None, cache: Path, seconds: float = 3600.0
     ) -> Generator[Verdict, None, None]:
-        """Yield the verdict of each trial, all of them made in one new process.
+        """Yield the verdict of each trial; one new process makes all trials.
 
-        None asks for the wrong protocols.
+        If ``asked`` is None, the trials are the wrong protocols.
         """
         hidden = ("NUMBA_", "PYTEST_", "PYTHON")
         environment = {name: x for name, x in os.environ.items() if not name.startswith(hidden)} | {
@@ -89,7 +89,7 @@ class Copy:
     def plant(
         self, name: str, source: str, asked: list[Trial], seconds: float = LONGEST
     ) -> Verdict:
-        """Plant a mutation, and return the first verdict that is not that it lives."""
+        """Apply a mutation, and return the first verdict other than "lives"."""
         file, cache = self.place / PACKAGE.relative_to(ROOT) / name, self.place / "cache"
         text, times = file.read_text(), file.stat()
         if not is_compiled(name):
@@ -110,12 +110,12 @@ def is_compiled(file: str) -> bool:
 
 
 def find_trial(fault: Fault) -> Trial:
-    """Return what has to reject a fault."""
+    """Return the check or test that must reject a fault, and the mechanism."""
     return fault.test or fault.check, fault.mechanism
 
 
 def plant_table(words: list[str], show: bool) -> int:
-    """Plant the faults that have one of these words; return 0 if all are rejected."""
+    """Apply the mutations that have one of these words, and return 0 if all are rejected."""
     mutants, protocols = read_mutants(), list_protocols()
 
     def wanted(fault: Fault) -> bool:
@@ -128,7 +128,7 @@ def plant_table(words: list[str], show: bool) -> int:
     def report(verdict: str, why: str, fault: Fault) -> None:
         verdict = "rejected" if verdict == "late" and fault.slow else verdict
         found.append(verdict)
-        shown = {"rejected": "rejected", "lives": "LIVES"}.get(verdict, "broken by accident")
+        shown = {"rejected": "rejected", "lives": "LIVES"}.get(verdict, "other error")
         told = f"\n         {why.strip()}" if verdict != "rejected" or show else ""
         by = " ".join(find_trial(fault)).strip()
         print(f"{len(found):3}/{total}  {shown:8}  {fault.name}: {by}{told}", flush=True)
@@ -145,11 +145,11 @@ def plant_table(words: list[str], show: bool) -> int:
         asked = list(dict.fromkeys(map(find_trial, chosen)))
         for trial, (verdict, why) in zip(asked, first.try_all(asked, first.warm)):
             if verdict != "lives":
-                print(f"{' '.join(trial)} does not hold although nothing is planted: {why}")
+                print(f"{' '.join(trial)} does not hold without a mutation: {why}")
                 over.set()
         if over.is_set():
             return 1
-        print(f"{len(asked)} checks and tests hold while nothing is planted", flush=True)
+        print(f"{len(asked)} checks and tests hold without a mutation", flush=True)
         plant(first, [each for each in chosen if each not in compiled])
         if total > len(chosen):
             for fault, verdict_on in zip(protocols, first.try_all(None, first.warm)):
@@ -157,14 +157,14 @@ def plant_table(words: list[str], show: bool) -> int:
                     report(*verdict_on, fault)
         kernels.result()
     rejected, seconds = found.count("rejected"), time.monotonic() - started
-    print(f"{len(found)} faults planted, {rejected} rejected, in {seconds:.0f} s")
+    print(f"{len(found)} mutations and wrong protocols, {rejected} rejected, in {seconds:.0f} s")
     if not words and rejected == total:
         PAGE.write_text(write_page(mutants, protocols))
     return int(rejected < total)
 
 
 def plant_generated(targets: list[str], tests: list[str], most: int, seed: int) -> int:
-    """Plant standard mutations, list those that live, and return 0."""
+    """Apply standard mutations, list the mutations that live, and return 0."""
     chosen, lives = generate(targets, most, seed), []
     asked = [(each, "") for each in tests] or choose_tests(targets)
     with tempfile.TemporaryDirectory(prefix="mutants") as place:
@@ -174,13 +174,13 @@ def plant_generated(targets: list[str], tests: list[str], most: int, seed: int) 
             if verdict == "lives" and (tests or times[-1] - times[-2] < SLOW):
                 held.append(trial)
         took = times[-1] - times[0]
-        print(f"{len(held)} checks and test files hold while nothing is planted: {took:.0f} s")
+        print(f"{len(held)} checks and test files hold without a mutation: {took:.0f} s")
         for i, each in enumerate(chosen, 1):
             verdict, _ = copy.plant(each.file, each.source, held, LONGEST + 3 * took)
             shown = {"lives": "LIVES", "late": "late"}.get(verdict, "rejected")
             print(f"{i:3}/{len(chosen)}  {shown:8}  {each.name}", flush=True)
             lives += [each.name] if verdict == "lives" else []
-    print(f"{len(chosen)} mutations planted, {len(lives)} live", *lives, sep="\n")
+    print(f"{len(chosen)} mutations applied, {len(lives)} live", *lives, sep="\n")
     return 0
 
 
@@ -188,13 +188,13 @@ def main() -> int:
     """Return 0 if every fault is rejected."""
     parser = argparse.ArgumentParser(description=__doc__)
     add = parser.add_argument
-    add("words", nargs="*", help="plant only the faults that have one of these words")
-    add("--page", action="store_true", help="only write docs/faults.md, from the table")
-    add("--why", action="store_true", help="say what the check or test said")
-    add("--generate", nargs="+", metavar="FILE_OR_NAME", help="say which standard mutations live")
+    add("words", nargs="*", help="apply only the mutations that have one of these words")
+    add("--page", action="store_true", help="only write docs/faults.md from the table")
+    add("--why", action="store_true", help="print the message of the check or test")
+    add("--generate", nargs="+", metavar="FILE_OR_NAME", help="list standard mutations that live")
     add("--tests", nargs="+", default=[], help="tests/<file> or tests/<file>::<function> to run")
-    add("--most", type=int, default=40, help="how many mutations to generate at most")
-    add("--seed", type=int, default=0, help="which of them")
+    add("--most", type=int, default=40, help="largest number of mutations")
+    add("--seed", type=int, default=0, help="seed of their random choice")
     options = parser.parse_args()
     sys.path.append(str(ROOT))
     if options.generate:

@@ -1,5 +1,6 @@
-"""The table of faults: mutations of the package's own source, and wrong protocols, each with the
-check or test that rejects it.
+"""The table of faults, each with the check or test that rejects it.
+
+A fault is a mutation of the package's own source, or a wrong protocol.
 """
 
 import ast
@@ -12,17 +13,23 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "multi_freq_ldpy"
 PAGE = ROOT / "docs" / "faults.md"
-HEAD = """# Planted faults
+HEAD = """# Mutation tests
 
-A test that cannot fail is no test. Here is what was broken on purpose, and what noticed: first
-mutations of the package's own source, then wrong protocols, most of them faults that published
-packages have had. A *check* is one of those that `checks.run_check` runs on a mechanism, here the
-one under "on"; what no check is about has a test of its own. `make mutants` plants the faults one
-by one, the mutations each in a copy of the package and a process of its own, and fails unless every
-one is rejected by the check or test that stands here: by its own assertion, not by an accident on
-the way. It wrote this page, of {mutants} mutations and {protocols} wrong protocols; the mutations
-are in `mutants/table.toml`, the protocols in `tests/faults.py`. Standard mutations of a file or
-function, `make mutants GENERATE=core/exact.py`, show what else would live.
+This page lists faults that were made on purpose, each with the check or test that finds it.
+The first table has {mutants} mutations of the package's own source, from `mutants/table.toml`.
+The second table has {protocols} wrong protocols, from `tests/faults.py`. Most of the wrong
+protocols have faults that published packages have had.
+
+A *check* is a function that `checks.run_check` runs on a mechanism, which the table names after the
+check. Where no check finds the fault, a test does.
+
+`make mutants` tries the faults one by one and writes this page. It applies each mutation to a copy
+of the package and runs the check or test in a new process. The command fails unless each fault is
+rejected by the check or test of its row. Only an assertion of that check or test counts as a
+rejection; other errors do not count.
+
+`make mutants GENERATE=core/exact.py` applies standard mutations to a file or a function. It lists
+the mutations that no check and no test rejects.
 """
 
 
@@ -30,10 +37,11 @@ function, `make mutants GENERATE=core/exact.py`, show what else would live.
 class Fault:
     """A mutation, and the check (of a mechanism) or test that rejects it.
 
-    ``where`` is the qualified name of a function, class or constant, after its module and a colon
-    where several have that name. ``before`` and ``after`` are expressions or statements; ``before``
-    is found by its syntax tree, and must be there once. ``slow`` says that the mutation may never
-    end, and that this counts as rejected. A wrong protocol of the tests has nothing to replace.
+    ``where`` is the qualified name of a function, class or constant. If several modules have this
+    name, a module and a colon stand before it. ``before`` and ``after`` are expressions or
+    statements. ``before`` is found by its syntax tree, and must occur exactly once. If ``slow`` is
+    True, the mutated code may never end, and a trial that does not end counts as rejected. A wrong
+    protocol of the tests has empty ``before`` and ``after``.
     """
 
     name: str
@@ -47,11 +55,11 @@ class Fault:
 
     @property
     def file(self) -> str:
-        """The file of the package that it is in."""
+        """File of the package that the mutation changes."""
         return find_file(self.where)
 
     def plant(self) -> str:
-        """Return the source of that file with the mutation in it."""
+        """Return the source of the file with the mutation."""
         tree = ast.parse((PACKAGE / self.file).read_text())
         replace = Replace(self.before, self.after)
         replace.generic_visit(list_definitions(tree)[self.where.rpartition(":")[2]])
@@ -61,7 +69,7 @@ class Fault:
 
 
 class Replace(ast.NodeTransformer):
-    """Replace an expression by an expression, or a statement by any number of them."""
+    """Replace an expression by an expression, or a statement by any number of statements."""
 
     def __init__(self, before: str, after: str) -> None:
         (old,), new = ast.parse(before.strip()).body, ast.parse(after.strip()).body
@@ -70,7 +78,7 @@ class Replace(ast.NodeTransformer):
             self.old, self.new = ast.dump(old.value), new[0].value  # type: ignore[assignment]
 
     def visit(self, node: ast.AST) -> Any:
-        """Return what stands for a node."""
+        """Return the replacement of a node that matches, or the node with changed children."""
         if ast.dump(node) != self.old:
             return self.generic_visit(node)
         self.found += 1
@@ -106,7 +114,7 @@ def list_files() -> dict[str, list[str]]:
 
 
 def find_file(where: str) -> str:
-    """Return the one file of the package that defines this."""
+    """Return the one file of the package that defines a qualified name."""
     module, _, name = where.rpartition(":")
     end = f"/{module.replace('.', '/')}.py" if module else ""
     files = [file for file in list_files().get(name, []) if f"/{file}".endswith(end)]
@@ -136,13 +144,16 @@ def write_page(mutants: list[Fault], protocols: list[Fault]) -> str:
     """Return the page of the documentation."""
     lines = [HEAD.format(mutants=len(mutants), protocols=len(protocols))]
     for title, faults in (("Mutations of the source", mutants), ("Wrong protocols", protocols)):
-        lines += [f"## {title}", "", "| what is wrong | where | rejected by | on |"]
-        lines += ["| --- | --- | --- | --- |", *map(write_row, faults), ""]
+        lines += [f"## {title}", "", "| fault | rejected by |", "| --- | --- |"]
+        lines += [*map(write_row, faults), ""]
     return "\n".join(lines)
 
 
 def write_row(fault: Fault) -> str:
-    """Return a row; code is marked as such, and what would end a cell is escaped."""
-    rejected = fault.check or fault.test.partition("::")[2]
-    marked = [f"`{text}`" if text else "" for text in (fault.where, rejected, fault.mechanism)]
-    return f"| {' | '.join(text.replace('|', chr(92) + '|') for text in (fault.name, *marked))} |"
+    """Return a row of the table, with code in backticks and escaped vertical bars."""
+    place = f" (`{fault.where}`)" if fault.before else ""
+    rejected = f"`{fault.check}`, on `{fault.mechanism}`"
+    if fault.test:  # without the parameters of the test, which are long
+        rejected = f"`{fault.test.partition('::')[2].partition('[')[0]}`"
+    cells = [text.replace("|", chr(92) + "|") for text in (fault.name + place, rejected)]
+    return f"| {' | '.join(cells)} |"

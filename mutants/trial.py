@@ -1,9 +1,12 @@
-"""Hold the package that is first on the path to checks and tests, in a process of its own.
+"""Run checks and tests on the package that is first on the path, in a process of its own.
 
-It takes a JSON list of pairs of a check and a mechanism, or of a test (a file, or a function in it)
-and nothing; ``null`` stands for the wrong protocols of the tests. For each it prints a verdict as a
-line of JSON: "rejected" where the check or test itself says no, "lives" where it holds, "accident"
-where something else went wrong.
+The argument is a JSON list of pairs. A pair is a check and a mechanism, or a test (a file, or a
+function in it) and an empty string. The argument ``null`` stands for the wrong protocols of the
+tests. Each verdict is printed as one line of JSON. The verdicts are:
+
+- "rejected": the check or test failed by its own assertion;
+- "lives": the check or test passed;
+- "accident": another error occurred.
 """
 
 import contextlib
@@ -19,7 +22,7 @@ Verdict = tuple[str, str]
 
 
 def run_check(check: str, mechanism: Any) -> Verdict:
-    """Hold a mechanism, or the expression of one, to a check."""
+    """Run a check on a mechanism, which may be given as a Python expression."""
     import multi_freq_ldpy
     from multi_freq_ldpy import checks
 
@@ -37,17 +40,17 @@ def run_check(check: str, mechanism: Any) -> Verdict:
 
 
 class Watch:
-    """A plugin of pytest that keeps the first failure, and when it was."""
+    """A plugin of pytest that keeps the first failure and its phase (setup, call or teardown)."""
 
     failure: tuple[str, BaseException] | None = None
 
     def pytest_exception_interact(self, call: Any, report: Any) -> None:
-        """Note a failure."""
+        """Keep the first failure."""
         self.failure = self.failure or (report.when, call.excinfo.value)
 
 
 def run_test(test: str) -> Verdict:
-    """Run a test, or all of a file until one fails."""
+    """Run one test, or the tests of a file until one fails."""
     watch = Watch()
     with contextlib.redirect_stdout(io.StringIO()) as said:
         options = ["-x", "-p", "no:cacheprovider", "-o", "addopts="]
@@ -60,13 +63,13 @@ def run_test(test: str) -> Verdict:
 
 
 def main() -> None:
-    """Make the trials that were asked for."""
+    """Run the checks and tests of the argument, and print their verdicts."""
     import multi_freq_ldpy
 
     expected = Path.cwd() / "src"
     if expected not in Path(multi_freq_ldpy.__file__).parents:
         raise SystemExit(
-            f"the package is that of {multi_freq_ldpy.__file__}, not the copy in {expected}"
+            f"the package was imported from {multi_freq_ldpy.__file__}, not from {expected}"
         )
     asked = json.loads(sys.argv[1])
     if asked is None:

@@ -1,1 +1,1 @@
-"""The tests: one table of cases, one function for each check."""
+"""Tests of the package. All checks run on one table of mechanisms."""

@@ -1,6 +1,6 @@
-"""Every protocol on a grid, and every solution over every protocol: what all checks run on.
+"""Mechanisms that all checks run on: every protocol with several parameters, and every solution.
 
-Classes come from the registry: a new one is checked without a line here.
+Classes come from the registry, so a new class is checked without a change of this file.
 """
 
 from functools import partial
@@ -36,7 +36,7 @@ OTHERS: list[Any] = [cls for cls in PROTOCOLS if cls not in (*ONE_SHOT, *CHAINS)
 
 
 def hides(cls: Any) -> bool:
-    """Tell whether RS+FD has fakes for a protocol."""
+    """Return True if RS+FD has fakes for a protocol."""
     try:
         return bool(RSFD.of([cls(2, 1.0)]))
     except TypeError:
@@ -44,7 +44,7 @@ def hides(cls: Any) -> bool:
 
 
 HIDDEN: list[type[OneShot]] = [cls for cls in ONE_SHOT if hides(cls)]
-# Exact noise takes longer to draw
+# Protocols that send noisy numbers, which take longer to draw
 NOISY: list[type[OneShot]] = [cls for cls in ONE_SHOT if not cls(2, 1.0).channel.binary]
 QUICK = [cls for cls in ONE_SHOT if cls not in NOISY]
 
@@ -73,7 +73,7 @@ def over_every_protocol(solution: Any) -> list[Any]:
         build = partial(solution, cls, sizes, *[1.0] if cls in ONE_SHOT else [3.0, 1.0])
         try:
             found.append(build())
-        except TypeError:  # a solution that does not take this protocol
+        except TypeError:  # the solution does not take this protocol
             continue
     return found
 

@@ -1,6 +1,6 @@
-"""Deliberately wrong protocols.
+"""Deliberately wrong protocols, each with the name of the check that rejects it.
 
-Faults that published packages have had, each with the name of the law that rejects it.
+Most of them have faults that published packages have had.
 """
 
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ Values = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class OwnValueFirst(SS):
-    """A set sent as a list that starts with the user's value whenever it holds it. >>>"""
+    """A set is sent as a list, which starts with the user's value if the set contains it. >>>"""
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
@@ -82,7 +82,7 @@ class OwnValueFirst(SS):
 
 @dataclass(frozen=True)
 class OwnBitNotReset(OUE):
-    """The own bit is drawn on top of the noise: P(1|1) = p + (1 − p)q. >>>"""
+    """The user's own bit is drawn on top of the noise: P(1|1) = p + (1 − p)q. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         noise = np.empty_like(out)
@@ -94,7 +94,7 @@ class OwnBitNotReset(OUE):
 
 @dataclass(frozen=True)
 class NeverClears(SUE):
-    """The own bit is always 1. >>>"""
+    """The user's own bit is always 1. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, source, out)
@@ -103,7 +103,7 @@ class NeverClears(SUE):
 
 @dataclass(frozen=True)
 class NeverClearsAndSaysSo(NeverClears):
-    """The own bit is always 1, and the law says so. >>>"""
+    """The user's own bit is always 1, and the stated distribution says so. >>>"""
 
     @cached_property
     def moments(self) -> Affine:
@@ -130,7 +130,7 @@ class NeverClearsAndSaysSo(NeverClears):
 
 @dataclass(frozen=True)
 class LaplaceDoubles(SHE):
-    """Noise sent as floating-point numbers, whose grid certifies values. >>>"""
+    """Noise is sent as floating-point numbers, whose grid reveals the value. >>>"""
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
@@ -139,7 +139,7 @@ class LaplaceDoubles(SHE):
 
 @dataclass(frozen=True)
 class OtherBitsOffByOnePerCent(OUE):
-    """q is one per cent larger than said. >>>"""
+    """q is one per cent larger than stated. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         users, own = source.users(len(values), 1), np.uint64(self.weights[0])
@@ -156,7 +156,7 @@ class OtherBitsOffByOnePerCent(OUE):
 
 @dataclass(frozen=True)
 class LastValueDropped(OUE):
-    """Counting forgets the last value. >>>"""
+    """Counting leaves out the last value. >>>"""
 
     def _count(self, reports: NDArray[Any]) -> Values:
         counts = super()._count(reports).copy()
@@ -166,7 +166,7 @@ class LastValueDropped(OUE):
 
 @dataclass(frozen=True)
 class RngIgnored(GRR):
-    """Draws from a generator of its own. >>>"""
+    """Reports are drawn from a new stream, not from the given one. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, Source.of(Stream(), self._label, len(values)), out)
@@ -174,7 +174,7 @@ class RngIgnored(GRR):
 
 @dataclass(frozen=True)
 class SameNoiseForAll(GRR):
-    """Every user has the randomness of the first. >>>"""
+    """Every user has the noise of the first user. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         noise = np.empty(1, self.report_dtype)
@@ -184,7 +184,7 @@ class SameNoiseForAll(GRR):
 
 @dataclass(frozen=True)
 class NoiseShownByTheNext(OUE):
-    """Draws twice from one source: what one user draws first another one has drawn before. >>>"""
+    """Two draws come from one source, so two users read the same random bytes. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize((values + source.below(len(values), 1)) % self.k, source, out)
@@ -192,7 +192,7 @@ class NoiseShownByTheNext(OUE):
 
 @dataclass(frozen=True)
 class AnyReportWelcome(GRR):
-    """Counts reports that nobody can send. >>>"""
+    """Reports that no client can send are counted. >>>"""
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return np.zeros(len(reports), np.bool_)
@@ -200,7 +200,7 @@ class AnyReportWelcome(GRR):
 
 @dataclass(frozen=True)
 class ThresholdFromDoubles(GRR):
-    """Weights computed in floating point and rounded to nearest.
+    """Weights are computed in floating point and rounded to nearest.
 
     The ratio exceeds e^ε in the last bits. >>>
     """
@@ -213,7 +213,7 @@ class ThresholdFromDoubles(GRR):
 
 @dataclass(frozen=True)
 class IdealHash(OLH):
-    """Assumes that two values collide with probability 1/g. >>>"""
+    """Two values are assumed to collide with probability 1/g. >>>"""
 
     @cached_property
     def moments(self) -> Affine:
@@ -223,7 +223,7 @@ class IdealHash(OLH):
 
 @dataclass(frozen=True)
 class NoiseVarianceHalved(SHE):
-    """Says half of the variance it has. >>>"""
+    """The stated variance of the noise is half of the real one. >>>"""
 
     @cached_property
     def moments(self) -> Any:
@@ -234,7 +234,7 @@ class NoiseVarianceHalved(SHE):
 
 @dataclass(frozen=True)
 class PairsTakenForIndependent(SS):
-    """The own value and another one are taken for independent, though the set has a size. >>>"""
+    """The user's value and another are treated as independent, but sets have a fixed size. >>>"""
 
     @cached_property
     def moments(self) -> Affine:
@@ -244,7 +244,7 @@ class PairsTakenForIndependent(SS):
 
 @dataclass(frozen=True)
 class OthersOffByTwoPerCent(OUE):
-    """Says two per cent too much of how contributions to two other values go together. >>>"""
+    """The stated mean product for two other values is two per cent too large. >>>"""
 
     @cached_property
     def moments(self) -> Affine:
@@ -254,7 +254,7 @@ class OthersOffByTwoPerCent(OUE):
 
 @dataclass(frozen=True)
 class MoreThanItSays(GRR):
-    """Claims half of its loss. >>>"""
+    """The stated privacy loss is half of the real one. >>>"""
 
     @property
     def ratio(self) -> Fraction:
@@ -263,7 +263,7 @@ class MoreThanItSays(GRR):
 
 @dataclass(frozen=True)
 class BiasedSet(SS):
-    """Fills the set up with the values that follow the own one instead of uniform ones. >>>"""
+    """A set is filled with the values after the user's value, not with uniform values. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         held = source.words(len(values), 1)[:, 0] < np.uint64(self.weight)
@@ -275,7 +275,7 @@ class BiasedSet(SS):
 
 @dataclass(frozen=True, init=False, repr=False)
 class AttributeByValue(SMP):
-    """The sampled attribute follows from the record. >>>"""
+    """The sampled attribute depends on the record. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         SMP.of(self.protocols)._randomize(values, source, out)
@@ -297,7 +297,7 @@ class AttributeByValue(SMP):
 
 @dataclass(frozen=True, init=False, repr=False)
 class ValueInThePadding(SMP):
-    """What pads a short report tells the value. >>>"""
+    """The padding of a short report reveals the value. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, source, out)
@@ -311,9 +311,9 @@ class ValueInThePadding(SMP):
 
 @dataclass(frozen=True, init=False, repr=False)
 class NumberedByBatch(SMP):
-    """Users who sampled an attribute are numbered from the beginning of the batch.
+    """Users are numbered from the start of the batch, not from the start of the stream.
 
-    Two batches share noise, and splits matter. >>>
+    Two batches share noise, and the split into batches changes the reports. >>>
     """
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
@@ -322,7 +322,7 @@ class NumberedByBatch(SMP):
 
 @dataclass(frozen=True, init=False, repr=False)
 class SamplingLeftOut(SMP):
-    """States the variance as if those who answer were everybody. >>>"""
+    """The stated variance leaves out the sampling of users. >>>"""
 
     def variance(self, n: Any, f: Any = 0.0) -> Any:
         return np.array([seen.channel.variance(n, f) * self.d for seen, _ in self.parts])
@@ -330,7 +330,7 @@ class SamplingLeftOut(SMP):
 
 @dataclass(frozen=True, init=False, repr=False)
 class SimulatedWithoutSampling(SMP):
-    """Simulates the same share of every value. >>>"""
+    """The simulation samples exactly the same share of users of every value. >>>"""
 
     def _simulate(self, held: Any, n: int, rng: Any) -> Any:
         return [each._simulate(h // self.d, rng) for each, h in zip(self.leaves, held, strict=True)]
@@ -338,7 +338,7 @@ class SimulatedWithoutSampling(SMP):
 
 @dataclass(frozen=True, init=False, repr=False)
 class FakesOfZero(RSFD):
-    """Fakes are reports of value 0 instead of uniform ones. >>>"""
+    """Fakes are reports about value 0, not about uniform values. >>>"""
 
     def _columns(self, records: Values, source: Source) -> Any:
         sampled = self._sample_attributes(source, len(records))
@@ -347,7 +347,7 @@ class FakesOfZero(RSFD):
 
 @dataclass(frozen=True, init=False, repr=False)
 class FakesNotRandomized(RSFD):
-    """Fakes of unary encodings are bare zeros. >>>"""
+    """Fakes of unary encodings are zeros without noise. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         super()._randomize(values, source, out)
@@ -358,7 +358,7 @@ class FakesNotRandomized(RSFD):
 
 @dataclass(frozen=True, init=False, repr=False)
 class OneReportForAll(RSFD):
-    """The attributes draw from one stream: the fakes say what the real report's noise was. >>>"""
+    """All attributes draw from one stream, so fakes reveal the noise of the real report. >>>"""
 
     def _randomize(self, values: Values, source: Source, out: NDArray[Any]) -> None:
         for j, column in enumerate(self._columns(values, source)):
@@ -369,7 +369,7 @@ class OneReportForAll(RSFD):
 
 @dataclass(frozen=True, init=False, repr=False)
 class CalledEpsilon(RSFD):
-    """Claims for any two records what holds for two that differ in one attribute. >>>"""
+    """The loss of records that differ in one attribute is stated for any two records. >>>"""
 
     @cached_property
     def privacy(self) -> Privacy:
@@ -379,7 +379,7 @@ class CalledEpsilon(RSFD):
 
 @dataclass(frozen=True, init=False, repr=False)
 class EqualDomainsAssumed(RSFD):
-    """Claims for one attribute what holds if all domains are equal. >>>"""
+    """The stated loss of one attribute assumes that all domains have equal size. >>>"""
 
     @cached_property
     def privacy(self) -> Privacy:
@@ -389,7 +389,7 @@ class EqualDomainsAssumed(RSFD):
 
 @dataclass(frozen=True, init=False, repr=False)
 class FakesNotInTheChannel(RSFD):
-    """Estimates as if every report were real. >>>"""
+    """The estimate treats every report as real. >>>"""
 
     def _seen_by_aggregator(self, j: int) -> Any:
         return self.protocols[j].parts
@@ -397,7 +397,7 @@ class FakesNotInTheChannel(RSFD):
 
 @dataclass(frozen=True, init=False, repr=False)
 class LossesNotAdded(SPL):
-    """Claims for all attributes what holds for one. >>>"""
+    """The loss of one attribute is stated as the loss of all attributes. >>>"""
 
     @cached_property
     def privacy(self) -> Privacy:
@@ -405,7 +405,7 @@ class LossesNotAdded(SPL):
 
 
 class Redrawn:
-    """Mixed in: is charged for what it recalls, and reports as if for the first time."""
+    """Mixin that is charged for the permanent state, but reports without it."""
 
     def _recall(self, values: Values, users: Values, memory: Source) -> Any:
         return super()._recall(values, users, memory), values  # type: ignore[misc]
@@ -434,7 +434,7 @@ class RedrawnPositions(Redrawn, DBitFlipPM):
 
 @dataclass(frozen=True)
 class HashedByValue(LOLH):
-    """The permanent symbol belongs to the value, not to what it hashes to. >>>"""
+    """The permanent symbol is kept per value, not per hash of the value. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         classes = super()._remember(values, users, memory, out)
@@ -449,7 +449,7 @@ class HashedByValue(LOLH):
 
 @dataclass(frozen=True)
 class AnsweredByValue(DBitFlipPM):
-    """The permanent bits belong to the value, not to the held position it matches. >>>"""
+    """The permanent bits are kept per value, not per held position that the value matches. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         held = self._held_positions(memory.part(b"positions").at(users), len(values))
@@ -461,7 +461,7 @@ class AnsweredByValue(DBitFlipPM):
 
 @dataclass(frozen=True)
 class NoneSharesNoise(DBitFlipPM):
-    """Matching no held position has the noise of matching the first. >>>"""
+    """Values that match no held position have the noise of values that match the first. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         held = self._held_positions(memory.part(b"positions").at(users), len(values))
@@ -475,7 +475,7 @@ class NoneSharesNoise(DBitFlipPM):
 
 @dataclass(frozen=True)
 class ThirdValuesLeftOut(LGRR):
-    """The published second round, which forgets the paths through third values. >>>"""
+    """The second round is the published one, which leaves out paths through third values. >>>"""
 
     @cached_property
     def second(self) -> tuple[int, int]:
@@ -487,7 +487,7 @@ class ThirdValuesLeftOut(LGRR):
 
 @dataclass(frozen=True)
 class SecondRoundSkipped(LSUE):
-    """Sends the permanent answer itself. >>>"""
+    """The permanent answer itself is sent. >>>"""
 
     def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         out[:] = permanent
@@ -495,7 +495,7 @@ class SecondRoundSkipped(LSUE):
 
 @dataclass(frozen=True)
 class SecondRoundRemembered(LGRR):
-    """Derives the second round from the secret too: every report is the same. >>>"""
+    """The second round has a fixed key, so all reports of a user are the same. >>>"""
 
     def _report(self, recalled: Any, fresh: Any, out: NDArray[Any]) -> None:
         super()._report(recalled, [Stream(bytes(32))], out)
@@ -503,7 +503,7 @@ class SecondRoundRemembered(LGRR):
 
 @dataclass(frozen=True)
 class OthersNotFlipped(LOSUE):
-    """The second round flips ones only: a 0 of the permanent answer stays. >>>"""
+    """The second round flips only ones: a 0 of the permanent answer stays 0. >>>"""
 
     def _add_noise(self, permanent: NDArray[Any], source: Source, out: NDArray[Any]) -> None:
         super()._add_noise(permanent, source, out)
@@ -512,7 +512,7 @@ class OthersNotFlipped(LOSUE):
 
 @dataclass(frozen=True)
 class LifetimeOfOneReport(LGRR):
-    """Claims for ever what holds for one report. >>>"""
+    """The loss of one report is stated as the lifetime loss. >>>"""
 
     @cached_property
     def privacy(self) -> Privacy:
@@ -521,7 +521,7 @@ class LifetimeOfOneReport(LGRR):
 
 @dataclass(frozen=True)
 class ClassesShareNoise(LGRR):
-    """A user's permanent answers have one noise for all values: a change tells the difference.
+    """A user's permanent answers share one noise, so a change of value reveals the difference.
 
     >>>
     """
@@ -533,7 +533,7 @@ class ClassesShareNoise(LGRR):
 
 @dataclass(frozen=True)
 class BitsShareNoise(LOSUE):
-    """A user's permanent bits have one noise for all values: a change tells the difference. >>>"""
+    """A user's permanent bits share one noise, so a change of value reveals the difference. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         self.permanent._randomize(values, memory.at(users), out)
@@ -542,7 +542,7 @@ class BitsShareNoise(LOSUE):
 
 @dataclass(frozen=True)
 class UsersInPairs(LGRR):
-    """Two users share their permanent noise. >>>"""
+    """Pairs of users share their permanent noise. >>>"""
 
     def _remember(self, values: Values, users: Values, memory: Source, out: NDArray[Any]) -> Values:
         return super()._remember(values, users // 2, memory, out)
@@ -550,7 +550,7 @@ class UsersInPairs(LGRR):
 
 @dataclass(frozen=True)
 class ChargedOnce(LGRR):
-    """A change of value is not charged for. >>>"""
+    """A change of value is not charged. >>>"""
 
     def _charges(self, recalled: Recalled) -> list[tuple[int, int | None]]:
         return [(0, 0)]
@@ -558,7 +558,7 @@ class ChargedOnce(LGRR):
 
 @dataclass(frozen=True)
 class GroupsForgotten(LOSUE):
-    """What lasts of two values is taken for independent of the user's own. >>>"""
+    """Over rounds, products with the user's own value are stated as for two other values. >>>"""
 
     @property
     def lasting(self) -> Affine:
@@ -568,12 +568,12 @@ class GroupsForgotten(LOSUE):
 
 @dataclass(frozen=True, init=False, repr=False)
 class AttributeRedrawn(Redrawn, SMP):
-    """Samples an attribute for every report. >>>"""
+    """The attribute is sampled anew for every report. >>>"""
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class AttributesShareMemory(SPL):
-    """All attributes derive what they remember from one key. >>>"""
+    """All attributes derive their permanent states from one key. >>>"""
 
     def _recall(self, values: Values, users: Values, memory: Source) -> list[Any]:
         return [
@@ -584,7 +584,7 @@ class AttributesShareMemory(SPL):
 
 @dataclass(frozen=True, init=False, repr=False)
 class AttributeOfSevenUsers(SMP):
-    """Every seventh user samples the same attribute. >>>"""
+    """Users whose numbers differ by 7 sample the same attribute. >>>"""
 
     def _sample_parts(self, users: Values, memory: Source) -> Values:
         return super()._sample_parts(users % 7, memory)

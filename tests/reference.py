@@ -1,6 +1,6 @@
-"""Slow, plain implementations in Python integers of what the kernels draw.
+"""Slow reference implementations of all draws, in Python integers.
 
-The oracle they are compared with, bit for bit.
+Tests compare the draws of the package with this reference, bit for bit.
 """
 
 import math
@@ -21,8 +21,9 @@ MASK = 2**32 - 1
 
 @lru_cache(maxsize=2**12)
 def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
-    """Return 64 bytes of the key stream (RFC 8439, section 2.3, with the counter and nonce words
-    joined to 64 bits each).
+    """Return 64 bytes of the key stream (RFC 8439, section 2.3).
+
+    Counter and nonce have 64 bits each.
     """
     start = [
         *struct.unpack("<4I", b"expand 32-byte k"),
@@ -46,7 +47,7 @@ def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
 
 
 class Bytes:
-    """The main stream by byte address, and the words that a draw at an address reads on."""
+    """The main stream by byte address, and the further words of the draw at an address."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -119,7 +120,7 @@ def own_and_others(stream: Bytes, user: int, value: int, k: int, weights: tuple[
     width = (k + 7) // 8
     address = user * (2 * width + 2)
     bits = row(stream, address, k, q)
-    if value < 0:  # nobody's
+    if value < 0:  # a fake, which has no value
         return bits
     return bits & ~(1 << value) | coin(stream, address + 2 * width, p) << value
 
@@ -131,9 +132,7 @@ def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> byte
 
 
 def below(word: int, k: int, digits: int = 32) -> int | None:
-    """Return a uniform number below k from so many bits, or None where the word has to be
-    rejected.
-    """
+    """Return a uniform number below k from a word of ``digits`` bits, or None if it is rejected."""
     return None if word * k % 2**digits < 2**digits % k else word * k >> digits
 
 
@@ -143,9 +142,9 @@ def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
 
 
 def a_set(stream: Bytes, user: int, value: int, k: int, omega: int, weight: int) -> int:
-    """Return a set of omega out of k that holds the value with probability weight/2⁶⁴.
+    """Return a set of omega out of k values that contains the value with probability weight/2⁶⁴.
 
-    −1 is nobody's value.
+    The value −1 stands for a set without a user's value.
     """
     width, digits = (k + 7) // 8, 16 if k <= 4096 else 32
     spread = math.isqrt(25 * omega * (k - omega) // k)
@@ -200,7 +199,7 @@ def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> byt
     bucket = bucket_of(protocol, seed, value)
     word = stream.number(16 * user + 8, 8)
     symbol = (bucket + offset(word, *protocol.weights)) % g
-    if value < 0:  # nobody's
+    if value < 0:  # a fake, which has no value
         further = stream.on(16 * user + 8)
         while word < 2**64 % g:
             word = next(further)
@@ -234,9 +233,9 @@ def second_round(protocol: Chain, key: bytes, user: int, permanent: bytes) -> by
 
 
 def buckets(protocol: DBitFlipPM, held: int, answers: Any, value: int) -> tuple[bytes, int]:
-    """Return a report, and which of the held positions is the value's, or −1.
+    """Return a report and the rank of the value's bucket among the held positions, or −1.
 
-    ``answers`` draws bits given that.
+    ``answers`` draws the bits, given this rank.
     """
     bucket = value * protocol.b // protocol.k
     rank = (held % (1 << bucket)).bit_count() if held >> bucket & 1 else -1
@@ -356,7 +355,7 @@ def part(key: bytes, name: str) -> bytes:
 
 
 def own_values(solution: Any, j: int, record: list[int]) -> Any:
-    """Return what a part of the record is: a value, or a record where the part is a solution."""
+    """Return one part of a record: a value, or a record if the part is a solution."""
     sizes = [len(each.ks) for each in solution.protocols]
     first = sum(sizes[:j])
     single = not hasattr(solution.protocols[j], "protocols")
@@ -371,7 +370,11 @@ def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
-    """Number the users who sampled an attribute from the first of the 65536 in which they are."""
+    """Return the report of one user.
+
+    Users are divided into blocks of 65536. The users of a block who sampled the same attribute are
+    numbered from the first user of the block on.
+    """
     first = user - user % 65536
     parts, choice = len(solution.protocols), part(key, "attribute")
     sampled = [uniform(choice, u, parts) for u in range(first, user + 1)]
@@ -409,7 +412,7 @@ def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
-    """Return the report of one user on the wire."""
+    """Return the report of one user in wire format."""
     for solution, draw in ((SPL, splitting), (SMP, sampling), (RSFD, hiding)):
         if isinstance(protocol, solution):
             return draw(protocol, key, user, value)

@@ -1,4 +1,4 @@
-"""Audits: bounds that hold, come close, and find what leaks."""
+"""Tests of audits: bounds hold, are close to the loss, and find leaks."""
 
 from collections.abc import Callable
 from itertools import count
@@ -48,8 +48,10 @@ Proved = Callable[[str, int], None]
 )
 @pytest.mark.parametrize("risk", [0.2, 0.005, 1e-7])
 def test_limits_are_those_of_clopper_and_pearson(successes: int, n: int, risk: float) -> None:
-    """At the lower limit so many successes or more have probability ``risk``, at the upper limit so
-    many or fewer.
+    """Check the two tail probabilities, each of which must be ``risk``.
+
+    At the lower limit it is the probability of at least the given number of successes. At the
+    upper limit it is the probability of at most this number.
     """
 
     def chance(held: range, p: float) -> float:
@@ -107,7 +109,7 @@ def test_a_million_reports_come_within_five_per_cent(protocol: Any, proved: Prov
     ids=repr,
 )
 def test_bounds_hold_and_come_close(mechanism: Any, share: float, proved: Proved) -> None:
-    """For whole records, for laws that can be listed and for such that cannot."""
+    """Audit records and values, with distributions that can be listed and others that cannot."""
     found = audit(mechanism, 200_000, rng=2)
     proved("reports audited", 200_000)
     assert share * mechanism.privacy.report < found.epsilon <= mechanism.privacy.report
@@ -131,8 +133,9 @@ def test_bounds_hold_and_come_close(mechanism: Any, share: float, proved: Proved
     ],
 )
 def test_memory_holds_over_sequences(mechanism: Any, proved: Proved) -> None:
-    """A hundred reports about an unchanged value show more than one report does, and no more than
-    is promised for a lifetime.
+    """Audit a hundred reports about an unchanged value.
+
+    The bound exceeds the loss of one report, and is at most the stated lifetime loss.
     """
     found = audit(mechanism, 8000, rounds=100, rng=3)
     proved("reports audited", 800_000)
@@ -156,9 +159,9 @@ def test_memory_holds_over_sequences(mechanism: Any, proved: Proved) -> None:
     ids=repr,
 )
 def test_faults_are_measured(mechanism: Any, rounds: int, n: int) -> None:
-    """What leaks more than it says shows it.
+    """Audit mechanisms that leak more than they state, or whose lifetime loss is infinite.
 
-    The bound is above the stated loss, or above any that matters where none is stated.
+    The bound exceeds the stated loss. If the stated loss is infinite, the bound exceeds 4.
     """
     said = mechanism.privacy.lifetime if rounds > 1 else mechanism.privacy.report
     assert audit(mechanism, n, rounds=rounds, rng=4).epsilon > (said if said < inf else 4.0)
@@ -166,9 +169,9 @@ def test_faults_are_measured(mechanism: Any, rounds: int, n: int) -> None:
 
 @pytest.mark.statistical
 def test_callables_of_anyone() -> None:
-    """Values to bytes or to reports of any kind: with a statistic, and with what is learnt.
+    """Audit callables that return bytes or other objects, with a given and with a learnt event.
 
-    Half of the sample is for choosing.
+    A learnt event is chosen with half of the sample.
     """
     stream, inputs = Stream(5), (0, 3)
     grr, oue = GRR(4, 1.0), OUE(6, 1.0)
@@ -207,7 +210,7 @@ def test_callables_of_anyone() -> None:
 
 
 def test_order_leaks_are_learnt() -> None:
-    """A set that begins with the own value: its bytes tell, and the learnt event finds that out."""
+    """Audit a list that starts with the user's value: the learnt event finds this leak."""
     leaking, stream = OwnValueFirst(12, 0.5), Stream(6)
     reports = {value: iter(leaking.randomize(np.full(20_000, value), stream)) for value in (0, 5)}
     found = audit(lambda value: next(reports[value]), 20_000, inputs=(0, 5))
@@ -215,7 +218,7 @@ def test_order_leaks_are_learnt() -> None:
 
 
 def test_what_is_no_leak_is_none() -> None:
-    """Counters, clocks and ageing tell nothing about the input, however they look."""
+    """Audit reports with counters: they differ in time, but reveal nothing about the input."""
     numbers, generator = count(), np.random.default_rng(9)
 
     def counted(value: int) -> tuple[int, int]:
@@ -231,9 +234,7 @@ def test_what_is_no_leak_is_none() -> None:
 
 
 def test_leaks_of_every_kind_are_learnt() -> None:
-    """Lengths, first bytes of reports of any length, entries of dicts, letters, numbers without
-    bounds.
-    """
+    """Find leaks in lengths, first bytes, entries of dicts, letters and unbounded numbers."""
     generator = np.random.default_rng(10)
     for leak in (
         lambda value: generator.bytes(3 + value),
@@ -247,7 +248,7 @@ def test_leaks_of_every_kind_are_learnt() -> None:
 
 @pytest.mark.statistical
 def test_clients_of_anyone() -> None:
-    """Clients that remember, and clients that do not, for a callable that makes them."""
+    """Audit a callable that makes clients, with permanent states and without."""
     protocol = LGRR(4, 2.0, 1.0)
     remembered = audit(lambda: Client(protocol).report, 240, inputs=(0, 1), rounds=20)
     assert remembered.epsilon <= 2.0 and remembered.tests == 2
@@ -265,12 +266,11 @@ def test_statistics_of_bytes() -> None:
 
 @pytest.mark.statistical
 def test_two_hundred_audits_keep_their_confidence(proved: Proved) -> None:
-    """Bounds of 90 % exceed the exact loss in at most a tenth of 200 runs.
+    """Check the coverage of 200 bounds with a confidence of 90 %.
 
-    41 or more have a probability below 10⁻⁵ even then.
-
-    With bounds that are not corrected, such as estimates, about half of them would; that the exact
-    loss is what they are compared with shows in bounds on half of it, which all exceed it.
+    Each bound may exceed the exact loss with a probability of at most 1/10. More than 40 of 200 do
+    so with a probability below 10⁻⁵. Estimates that are no bounds exceed the loss in about half of
+    the runs. Nearly all bounds exceed half of the loss.
     """
     mechanisms = [GRR(4, 1.0), OUE(4, 1.0), SS(5, 1.0), OLH(5, 1.0)]
     found = [audit(mechanisms[i % 4], 4000, 0.9, rng=i) for i in range(200)]
@@ -293,7 +293,7 @@ def test_two_hundred_audits_keep_their_confidence(proved: Proved) -> None:
     ids=repr,
 )
 def test_bounds_are_corrected_for_what_was_tried(mechanism: Any, rounds: int, tests: int) -> None:
-    """Each of the two limits of each of the tests has its part of the risk."""
+    """Check that the risk is divided among all tests and the two limits of each test."""
     found = audit(mechanism, 2000, 0.9, rounds=rounds, rng=5)
     assert found.tests == tests and found.epsilon > 0
     risk = 0.1 / (2 * tests)
@@ -304,10 +304,10 @@ def test_bounds_are_corrected_for_what_was_tried(mechanism: Any, rounds: int, te
 
 @pytest.mark.statistical
 def test_the_best_of_many_attacks_keeps_its_confidence() -> None:
-    """A hundred independent attacks at a time, each on a loss of log 3, with a confidence of 90 %.
+    """Try 100 independent attacks on a loss of log 3, with a confidence of 90 %.
 
-    Each has its part of the risk, so that the best of them exceeds log 3 in one of 1000 such tests;
-    without this correction it does in four of five.
+    Each attack has its part of the risk. The best bound therefore exceeds log 3 in one of 1000
+    such tests. Without this correction it exceeds log 3 in four of five.
     """
     generator, chances = np.random.default_rng(7), np.array([[0.75], [0.25]])
     for _ in range(3):
@@ -350,4 +350,4 @@ def test_bad_arguments() -> None:
     ):
         with pytest.raises((ValueError, TypeError), match=message):
             call()
-    assert next(made) == 0, "nothing was drawn"
+    assert next(made) == 0, "the callable was called"

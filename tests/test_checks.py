@@ -1,4 +1,4 @@
-"""Every protocol and every solution passes every check."""
+"""Tests that run every check on every protocol and every solution."""
 
 from collections.abc import Callable
 
@@ -24,15 +24,14 @@ MARKED = [
 def test_check(mechanism: Mechanism, check: str, proved: Callable[[str, int], None]) -> None:
     try:
         checks.run_check(check, mechanism)
-        proved("checks passed by a mechanism with its parameters", 1)
+        proved("checks passed by mechanisms", 1)
         if check == "privacy" and not hasattr(mechanism, "log_law"):
-            proved("settings enumerated: all reports, all pairs of inputs", 1)
+            proved("mechanisms enumerated: all reports and all pairs of inputs", 1)
             proved(
-                "pairs of a report and an input in them", listed(tabulate, mechanism).levels.size
+                "pairs of a report and an input enumerated", listed(tabulate, mechanism).levels.size
             )
     except checks.NotApplicable:
-        # Only enumeration may not apply: where reports are unbounded (SHE) or too many (large
-        # domains)
+        # Only enumeration may be not applicable: reports are unbounded (SHE), or too many to list
         assert check in ENUMERATED
         unbounded = any(isinstance(each, SHE) for each in mechanism.leaves)
         assert unbounded or mechanism not in SMALL + SMALL_SOLUTIONS

@@ -1,4 +1,4 @@
-"""Choosing a protocol: comparisons on data, recommendations, how many users and how much budget."""
+"""Tests of choosing a protocol: comparisons, recommendations, sample sizes and budgets."""
 
 from functools import partial
 from typing import Any
@@ -32,8 +32,9 @@ VALUES = np.repeat(np.arange(20), np.arange(20) * 10)
 
 @pytest.mark.statistical
 def test_errors_are_those_of_theory() -> None:
-    """The mean over 300 repetitions is within five of its deviations of the expected error, for
-    every protocol and solution.
+    """Compare the mean error of 300 repetitions with the expected error, for every mechanism.
+
+    The difference must be less than five standard deviations of the mean.
     """
     found = [*compare(ONE_SHOT, VALUES, [0.5, 2.0], repeats=300, rng=1)]
     found += compare(CHAINS, VALUES, [(3.0, 1.0)], repeats=300, rng=2)
@@ -61,13 +62,13 @@ def test_errors_are_those_of_theory() -> None:
     for cell in found:
         if cell.protocol == "SS":
             assert cell.theory is not None and cell.limit is not None
-            assert cell.theory < 1.02 * cell.limit, "sets of the best size attain the limit"
+            assert cell.theory < 1.02 * cell.limit, "SS must attain the limit"
 
 
 @pytest.mark.parametrize("estimator", ["raw", "norm", "norm_sub"])
 @pytest.mark.parametrize("metric", ["mse", "mae", "max"])
 def test_metrics_and_estimators(metric: str, estimator: str) -> None:
-    """The errors are those of estimates drawn from the same stream."""
+    """Compare the errors with the errors of estimates drawn from the same stream."""
     found = compare([OUE], VALUES, [1.0], 5, estimator, metric, rng=4)
     stream = Stream(4).part(b"compare 0, OUE, 1.0")
     true = np.bincount(VALUES) / len(VALUES)
@@ -116,7 +117,7 @@ def test_tables_and_pictures_of_comparisons() -> None:
     assert page.count("<tr>") == 3 and "mse of raw" in page
     exact = compare([GRR], VALUES, [1.0, 50.0], repeats=1, rng=7).plot()
     assert "GRR (0 at 50)" in exact.get_legend_handles_labels()[1], (
-        "what a logarithmic axis cannot show is told"
+        "an error of 0 is named because a logarithmic axis cannot show it"
     )
     mpl.pyplot.close("all")
 
@@ -137,7 +138,7 @@ def test_comparisons_of_tables() -> None:
     ("arguments", "options", "message"),
     [
         (([], VALUES, [1.0]), {}, "protocols"),
-        (([GRR, GRR], VALUES, [1.0]), {}, "'GRR' is among them twice"),
+        (([GRR, GRR], VALUES, [1.0]), {}, "two have the name 'GRR'"),
         (([3], VALUES, [1.0]), {}, "protocols must be classes"),
         (([GRR], [], [1.0]), {}, "data"),
         (([GRR], [0.5], [1.0]), {}, "data"),
@@ -170,7 +171,7 @@ def test_wrong_comparisons(arguments: Any, options: dict[str, Any], message: str
 
 
 def test_cells_do_not_depend_on_each_other() -> None:
-    """Another protocol or budget beside it, or another order, leaves a cell as it was."""
+    """Check that other protocols, other budgets and another order do not change a cell."""
     alone = compare([OUE], VALUES, [1.0], repeats=3, rng=4)[0]
     for protocols, budgets in (([GRR, OUE], [1.0]), ([OUE, SS], [0.5, 1.0]), ([OUE, GRR], [1.0])):
         cells = compare(protocols, VALUES, budgets, repeats=3, rng=4)
@@ -179,7 +180,9 @@ def test_cells_do_not_depend_on_each_other() -> None:
     stream = Stream(4)
     first, second = (compare([OUE], VALUES, [1.0], repeats=3, rng=stream)[0] for _ in range(2))
     assert np.array_equal(first.errors, alone.errors)
-    assert not np.array_equal(second.errors, alone.errors), "a stream moves on"
+    assert not np.array_equal(second.errors, alone.errors), (
+        "a second comparison must use new randomness"
+    )
     fresh = [compare([OUE], VALUES, [1.0], repeats=3)[0].errors for _ in range(2)]
     assert not np.array_equal(*fresh)
 
@@ -233,7 +236,7 @@ def test_recommendations() -> None:
     ids=str,
 )
 def test_how_many_users_and_how_much_budget(factory: Any, k: Any, epsilon: Any) -> None:
-    """One user fewer, or a millionth less budget, is not enough."""
+    """Check that one user fewer is not enough, and that the budget found is the least one."""
     budgets = epsilon if isinstance(epsilon, tuple) else (epsilon,)
 
     def reach(n: int, share: float = 1.0) -> float:
@@ -261,9 +264,9 @@ def test_how_many_users_and_how_much_budget(factory: Any, k: Any, epsilon: Any) 
 def test_sample_sizes_are_for_the_worst_frequency_of_a_population(
     factory: Any, k: Any, epsilon: float
 ) -> None:
-    """Of 4000 samples of a population, 95 % are within the error at the worst f, and no more.
+    """Draw 4000 samples of a population with the worst f: 95 % must be within the error.
 
-    Six standard deviations, and what the normal law is off.
+    The tolerance is six standard deviations, and 0.01 for the normal approximation.
     """
     error, generator, times = 0.05, np.random.default_rng(7), 4000
     n = sample_size(factory, k, epsilon, error)
@@ -338,7 +341,7 @@ def test_populations_are_what_they_say() -> None:
     )
     assert dependence(codes["region"], codes["work"]) < 0.02
     ages = np.bincount(codes["age"], minlength=74)
-    assert ages[41] > 1.2 * ages[27] < ages[11], "two peaks"
+    assert ages[41] > 1.2 * ages[27] < ages[11], "ages have two peaks"
 
 
 def dependence(a: Any, b: Any) -> float:
@@ -366,9 +369,9 @@ def test_drifting_answers() -> None:
 
 
 def test_data_of_many_forms() -> None:
-    """Labels, Series and tables of one column are vectors.
+    """Check that labels, Series and tables with one column are read as vectors.
 
-    Records of as many values as attributes are no histograms.
+    Records with as many values as attributes must not be read as histograms.
     """
     import pandas as pd
     import polars as pl
@@ -414,7 +417,7 @@ def test_data_of_many_forms() -> None:
         repeats=5,
         rng=1,
     )
-    assert few.best() == {1.0: "B"}, "an error that is not known is not the least"
+    assert few.best() == {1.0: "B"}, "an unknown error must not be the least"
 
 
 def test_samples_of_attributes_need_some_answers() -> None:

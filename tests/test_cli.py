@@ -1,4 +1,4 @@
-"""The command line: every command, files of every kind, what is refused, what is left behind."""
+"""Tests of the command line: every command, all kinds of files, refused input, remaining files."""
 
 import json
 import os
@@ -55,7 +55,7 @@ def run(*arguments: Any, code: int = 0) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A survey, and 3000 people as CSV and as Parquet."""
+    """Return a directory with a survey, and 3000 records as CSV and as Parquet."""
     people = datasets.population(3000, rng=1)
     survey = Survey(
         {name: datasets.CATEGORIES[name] for name in ("smokes", "age", "region")}, epsilon=4.0
@@ -82,7 +82,7 @@ def test_every_command_has_help() -> None:
 @pytest.mark.parametrize("data", ["people.csv", "people.parquet"])
 @pytest.mark.parametrize("kind", [".csv", ".parquet"])
 def test_from_a_table_to_estimates(data: str, kind: str, folder: Path) -> None:
-    """All ways through files give what the package gives for the same seed."""
+    """Check that all kinds of files give the result of the package for the same seed."""
     survey, reports = Survey.load(folder / "survey.json"), folder / f"reports{kind}"
     assert "3,000 reports" in run(
         "randomize", folder / "survey.json", folder / data, "-o", reports, "--seed", 7
@@ -95,7 +95,7 @@ def test_from_a_table_to_estimates(data: str, kind: str, folder: Path) -> None:
     (folder / "tally").write_bytes(expected.to_bytes())
     assert json.loads(run("estimate", folder / "survey.json", folder / "tally", "--json"))[
         "value"
-    ], "a tally of the package itself"
+    ], "a tally written by the package itself is read"
     machine = json.loads(
         run("tally", folder / "survey.json", reports, "-o", folder / "tally", "--force", "--json")
     )
@@ -161,7 +161,7 @@ def test_nothing_is_overwritten(folder: Path) -> None:
         ("compare", folder / "people.csv", "--column", "age", "--html", folder / "e.html"),
     ]
     for call in calls:
-        assert "exists: only force overwrites it" in run(*call, code=2)
+        assert "exists: only force=True, or the option --force, overwrites it" in run(*call, code=2)
     assert all(
         (folder / name).read_text() == "precious"
         for name in ("reports.csv", "tally", "e.csv", "e.png", "e.html")
@@ -183,9 +183,9 @@ def test_a_file_that_appears_meanwhile_is_kept(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Somebody else writes a file of that name while ours is written, or at the last moment.
+    """Let another process write a file of the same name, while ours is written or after the check.
 
-    No check could see the latter: the system call that gives the name has to refuse.
+    After the check only the system call that gives the name can refuse.
     """
     path = tmp_path / "result"
     if way != "without a name":
@@ -203,10 +203,10 @@ def test_a_file_that_appears_meanwhile_is_kept(
     if force:
         write()
     else:
-        with pytest.raises(FileExistsError, match="result exists: only force overwrites it"):
+        with pytest.raises(FileExistsError, match="result exists: only force=True"):
             write()
     assert path.read_bytes() == (b"ours" if force else b"precious")
-    assert os.listdir(tmp_path) == ["result"], "nothing is left behind"
+    assert os.listdir(tmp_path) == ["result"], "no other file remains"
 
 
 @pytest.mark.parametrize("way", ["without a name", "with a name", "without hard links"])
@@ -220,7 +220,7 @@ def test_a_file_appears_whole(way: str, tmp_path: Path, monkeypatch: pytest.Monk
         file.write(b"whole")
         assert not path.exists()
     assert path.read_bytes() == b"whole"
-    assert os.listdir(tmp_path) == ["result"], "nothing is left behind"
+    assert os.listdir(tmp_path) == ["result"], "no other file remains"
     assert path.stat().st_mode & 0o777 == 0o666 & ~atomic._get_umask()
 
 
@@ -233,7 +233,7 @@ def test_the_version_and_the_module() -> None:
 
 
 def test_parquet_files_of_others_are_read(folder: Path) -> None:
-    """Plain pyarrow and polars write no word of a survey, and bytes of any type."""
+    """Read files of pyarrow and polars, which have no survey metadata and any type of bytes."""
     survey = Survey.load(folder / "survey.json")
     own = survey.randomize(pq.read_table(folder / "people.parquet"), rng=1)
     expected = survey.tally(own)
@@ -250,7 +250,7 @@ def test_parquet_files_of_others_are_read(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", ["spark-4.3.0.parquet", "duckdb-2.0.0.parquet"])
 def test_parquet_files_of_engines_are_read(name: str, tmp_path: Path) -> None:
-    """Files that Spark and DuckDB wrote have answers and reports of the same 100 users."""
+    """Read files of Spark and DuckDB with the answers and reports of the same 100 users."""
     file = Path(__file__).parent / "engines" / name
     survey = Survey({"smokes": ["yes", "no"], "age": ["young", "old", "older"]}, epsilon=2.0)
     survey.save(tmp_path / "survey.json")
@@ -270,7 +270,7 @@ def test_parquet_files_of_engines_are_read(name: str, tmp_path: Path) -> None:
 
 
 def test_two_threads_that_overwrite_one_file(tmp_path: Path) -> None:
-    """Every write succeeds, the file is always whole, and nobody touches the parts of others."""
+    """Check that every write succeeds, that the file is complete, and that other files are kept."""
     path = tmp_path / ("long" * 60)
     (tmp_path / f"{path.name}.{os.getpid()}.part"[:255]).write_text("mine")
 
@@ -285,7 +285,7 @@ def test_two_threads_that_overwrite_one_file(tmp_path: Path) -> None:
 
 
 def test_a_file_given_twice_is_refused(folder: Path) -> None:
-    """By the same name, by another, and as a copy, which counts the same users again."""
+    """Refuse a file given twice: by the same name, by another name, and as a copy."""
     survey, reports = folder / "survey.json", folder / "reports.csv"
     run("randomize", survey, folder / "people.csv", "-o", reports)
     run("tally", survey, reports, "-o", folder / "one.tally")
@@ -336,7 +336,7 @@ def test_messages_that_are_no_reports_can_be_left_out(folder: Path, suffix: str)
         "output": str(folder / "all.tally"),
     }
     said = run("estimate", folder / "survey.json", reports, "--invalid", "skip")
-    assert f"{many} messages left out" in said, said
+    assert f"{many} invalid reports left out" in said, said
     said = run("estimate", folder / "survey.json", reports, "--invalid", "no", code=2)
     assert "--invalid must be one of" in said, said
 
@@ -382,7 +382,7 @@ def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
             "randomize", folder / "survey.json", path, "-o", folder / "reports.parquet", code=2
         )
         assert message in said and said.startswith("error: ") and said.count("\n") == 1, said
-    assert {*folder.iterdir()} == kept > before, "nothing was written"
+    assert {*folder.iterdir()} == kept > before, "no file was written"
     run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.csv")
     run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.parquet")
     Survey({"a": list(range(99))}, epsilon=1.0).save(folder / "other.json")
@@ -403,7 +403,7 @@ def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
     assert "must end in .parquet or .csv" in run(
         "randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.txt", code=2
     )
-    assert "no directory" in run(
+    assert "is not a directory" in run(
         "randomize",
         folder / "survey.json",
         folder / "people.csv",
@@ -414,9 +414,9 @@ def test_bad_files_are_refused_in_one_sentence(folder: Path) -> None:
 
 
 def test_what_another_survey_collected_is_refused(folder: Path) -> None:
-    """Another budget, other names, another order of categories.
+    """Refuse files of a survey with another budget, other names or another order of categories.
 
-    The numbers would be read as something else.
+    Their numbers would have another meaning.
     """
     run("randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.parquet")
     run("tally", folder / "survey.json", folder / "r.parquet", "-o", folder / "t")
@@ -482,7 +482,7 @@ def test_fields_and_rows_are_read_as_they_are(folder: Path) -> None:
         in json.loads(run("estimate", folder / "survey.json", folder / "one.csv", "--json"))[
             "frequency"
         ]
-    ), "no NaN in JSON"
+    ), "JSON has null in place of NaN"
     pq.write_table(pa.table({"v": [1.0, 2.0, float("nan")] * 50}), folder / "nan.parquet")
     assert "GRR" in run(
         "compare",
@@ -506,8 +506,14 @@ def test_all_outputs_or_none(folder: Path) -> None:
     before = {each.name: each.read_bytes() for each in folder.iterdir()}
     estimate = ("estimate", folder / "survey.json", folder / "r.parquet")
     for call, message in (
-        ((*estimate, "--csv", folder / "e.csv", "--plot", folder / "no" / "e.png"), "no directory"),
-        ((*estimate, "--csv", folder / "e.svg", "--plot", folder / "e.svg"), "two files at once"),
+        (
+            (*estimate, "--csv", folder / "e.csv", "--plot", folder / "no" / "e.png"),
+            "not a directory",
+        ),
+        (
+            (*estimate, "--csv", folder / "e.svg", "--plot", folder / "e.svg"),
+            "given for two outputs",
+        ),
         ((*estimate, "--csv", folder / "e.csv", "--plot", folder / "e.xyz"), "--plot must end in"),
         (
             (
@@ -531,7 +537,7 @@ def test_all_outputs_or_none(folder: Path) -> None:
                 folder / "people.csv",
                 "--force",
             ),
-            "is read as well",
+            "is also an input",
         ),
         (
             (
@@ -542,7 +548,7 @@ def test_all_outputs_or_none(folder: Path) -> None:
                 folder / "survey.json",
                 "--force",
             ),
-            "is read as well",
+            "is also an input",
         ),
     ):
         assert message in run(*call, code=2)
@@ -552,7 +558,7 @@ def test_all_outputs_or_none(folder: Path) -> None:
 def test_files_without_permission_are_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # An administrator may read everything
+    # os.access is replaced because an administrator may read every file
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "people.csv")
     assert "no permission" in run(
         "randomize", folder / "survey.json", folder / "people.csv", "-o", folder / "r.csv", code=2
@@ -587,8 +593,8 @@ def test_comparisons(folder: Path) -> None:
         and "http-equiv" not in page
     )
     for entry in ("3,000", "73", "<td>3</td>", "<td>1</td>", metadata.version("multi-freq-ldpy")):
-        assert entry in page.split("How it was made")[1]
-    assert "command" in page.split("How it was made")[1]
+        assert entry in page.split("Parameters of the comparison")[1]
+    assert "command" in page.split("Parameters of the comparison")[1]
     cells = json.loads(
         run(
             "compare",
@@ -634,13 +640,13 @@ def test_comparisons(folder: Path) -> None:
     for arguments, message in (
         (
             ("--column", "age", "--eps-perm", 2),
-            "give an --eps-1 beside each --eps-perm, not 0 beside 1",
+            "give one --eps-1 per --eps-perm, not 0 for 1",
         ),
         (("--column", "age", "--eps-perm", 1, "--eps-1", 2), "with budget (1.0, 2.0): eps_1"),
         (("--column", "none"), "has no column 'none'"),
         (("--column", "age", "--column", "age"), "different columns"),
         (("--column", "age", "--protocol", "XYZ"), "--protocol must be one of"),
-        (("--column", "age", "--epsilon", 0), "budgets[0] must be a finite number"),
+        (("--column", "age", "--epsilon", 0), "--epsilon must be a finite number"),
         (("--column", "age", "--metric", "rmse"), "metric must be one of"),
         (("--column", "age", "--solution", "ABC", "--column", "sex"), "--solution must be one of"),
     ):
@@ -649,7 +655,7 @@ def test_comparisons(folder: Path) -> None:
 
 @pytest.mark.parametrize("data", ["people.csv", "people.parquet"])
 def test_surveys_from_files(data: str, folder: Path) -> None:
-    """Categories are those found, numbers as numbers, and the command says that it looked."""
+    """Check that categories are the values found, numbers stay numbers, and the output says so."""
     columns = ("--column", "age", "--column", "smokes")
     text = run("survey", folder / data, *columns, "--epsilon", 2, "-o", folder / "made.json")
     people = pq.read_table(folder / "people.parquet", columns=["age", "smokes"])
@@ -674,21 +680,21 @@ def test_surveys_from_files(data: str, folder: Path) -> None:
     made = Survey.load(folder / "time.json")
     assert made.longitudinal and type(made.solution) is SPL
     for arguments, message in (
-        ((), f"--column must name a column of {folder / data}"),
+        ((), f"--column must name at least one column of {folder / data}"),
         (("--column", "none", "--epsilon", 1), "has no column 'none'"),
         (columns, "give --epsilon, or --eps-perm and --eps-1"),
         ((*columns, "--epsilon", -1), "epsilon must be"),
         ((*columns, "--epsilon", 0), "epsilon must be"),
         ((*columns, "--epsilon", 1, "--protocol", "XYZ"), "--protocol must be one of"),
         ((*columns, "--epsilon", 1, "--solution", "XYZ"), "--solution must be one of"),
-        ((*columns, "--epsilon", 1, "--force", "-o", folder / data), "is read as well"),
+        ((*columns, "--epsilon", 1, "--force", "-o", folder / data), "is also an input"),
     ):
         assert message in run("survey", folder / data, "-o", folder / "x.json", *arguments, code=2)
     assert not (folder / "x.json").exists()
 
 
 def test_surveys_written_by_hand(folder: Path) -> None:
-    """The short form is the survey that Python makes of the same arguments, in every command."""
+    """Check that the short form gives the survey that Python makes of the same arguments."""
     short = {"attributes": {"smokes": ["yes", "no"], "age": datasets.AGES}, "epsilon": 2}
     ways: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({}, {}),
@@ -730,7 +736,7 @@ def test_surveys_written_by_hand(folder: Path) -> None:
 
 
 def test_trying_a_file_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One command from a file to a chart: the columns that suit, rows without missing values."""
+    """Make a chart of a file with one command, from suitable columns and rows without gaps."""
     monkeypatch.chdir(folder)
     lines = (folder / "people.csv").read_text().splitlines()
     numbered = [f"{line},{'id' if i == 0 else i}" for i, line in enumerate(lines)]
@@ -770,7 +776,7 @@ def test_trying_a_file_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_large_budget_warns(folder: Path) -> None:
-    """On the command line in one sentence, in Python once a place; a small one does not."""
+    """Check that a budget of 11 warns, on the command line and in Python, and 10 does not."""
     run("survey", folder / "people.csv", "--column", "sex", "--epsilon", 10, "-o", folder / "a")
     said = run(
         "survey", folder / "people.csv", "--column", "sex", "--epsilon", 11, "-o", folder / "b"
@@ -812,14 +818,14 @@ def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     )
     for mechanism in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0)):
         (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(mechanism)))
-        assert "all laws hold" in run("check", tmp_path / "spec.json")
+        assert "all checks hold" in run("check", tmp_path / "spec.json")
         assert json.loads(run("check", tmp_path / "spec.json", "--json")) == {
             "holds": True,
             "subject": repr(mechanism),
         }
     monkeypatch.setattr(GRR, "variance", lambda self, n, f=0.0: np.zeros(np.shape(f)))
     (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(GRR(3, 1.0))))
-    assert "a law does not hold" in run("check", tmp_path / "spec.json", code=1)
+    assert "a check does not hold" in run("check", tmp_path / "spec.json", code=1)
     assert json.loads(run("check", tmp_path / "spec.json", "--json", code=1))["holds"] is False
     monkeypatch.undo()
     (tmp_path / "spec.json").write_text(
@@ -842,7 +848,7 @@ def test_surveys_over_time_are_not_randomized_here(folder: Path) -> None:
 
 
 def test_a_killed_run_leaves_nothing(folder: Path) -> None:
-    """Killed while reports are written: neither the file nor a part of it is there."""
+    """Kill a run while it writes reports: neither the file nor a part of it remains."""
     with open(folder / "long.csv", "w") as file:
         file.write("smokes,age,region\n")
         for _ in range(400):
@@ -874,7 +880,7 @@ def test_a_killed_run_leaves_nothing(folder: Path) -> None:
                 if each.exists()
             ):
                 break
-        assert process.poll() is None, "it was over too soon"
+        assert process.poll() is None, "the process ended before it could be killed"
         process.send_signal(signal.SIGKILL)
     assert {each.name for each in folder.iterdir()} == before
 
@@ -906,7 +912,7 @@ except MemoryError:
 
 @pytest.mark.process
 def test_a_file_ten_times_larger_than_memory(folder: Path) -> None:
-    """A process that may take 32 MB more than it has estimates a file of 320."""
+    """Estimate a file of 320 MB in a process that may allocate 32 MB more."""
     extra, row = 32 * 2**20, b"yes,30,coast," + b"x" * 1000 + b"\n"
     with open(folder / "large.csv", "wb") as file:
         file.write(b"smokes,age,region,ignored\n")

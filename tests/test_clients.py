@@ -1,7 +1,4 @@
-"""One device over time.
-
-What lasts, what it costs, and a file that survives whatever happens to it.
-"""
+"""Tests of one device over time: permanent states, budgets, and the file of a client."""
 
 import json
 import os
@@ -38,19 +35,19 @@ from multi_freq_ldpy import (
 from multi_freq_ldpy.longitudinal import ledger
 
 SECRET = bytes(range(32))
-# A report is the permanent answer, and that is the value: what lasts can be read off
+# With these budgets a report is the permanent answer, and the permanent answer is the value
 SURE = LGRR(1000, 40.0, 39.0)
 
 
 def permanent(client: Client, values: Any) -> list[bytes]:
-    """Return what a client derives from its secret for each value."""
+    """Return the permanent answer of a client for each value."""
     protocol: Any = client.mechanism
     out = np.empty(len(values), protocol.report_dtype)
     protocol._remember(np.array(values), np.zeros(len(values), np.int64), client._memory, out)
     return [each.tobytes() for each in out]
 
 
-# What lasts
+# Permanent states
 
 PROTOCOLS: list[Any] = [
     LGRR(50, 1.0, 0.5),
@@ -88,9 +85,9 @@ def test_the_same_secret_remembers_the_same(protocol: Any) -> None:
 
 
 def test_contexts_do_not_run_into_specs() -> None:
-    """What is hashed says where the spec ends.
+    """Check that no context gives one protocol the permanent state of another.
 
-    No context can make one protocol's memory that of another.
+    The hashed text contains the length of the spec.
     """
     labels = [LGRR(5, 2.0, 1.0)._label, LGRR(50, 2.0, 1.0)._label]
     keys = {
@@ -147,9 +144,9 @@ def test_reports_are_reports() -> None:
 
 @pytest.mark.statistical
 def test_clients_fit_the_law() -> None:
-    """First reports of 4000 devices with their own secrets have the law of the protocol.
+    """Check the estimate from the first reports of 4000 devices, each with its own secret.
 
-    Six deviations.
+    The tolerance is six standard deviations.
     """
     for protocol in (LGRR(3, 2.0, 1.0), LOLH(3, 2.0, 1.0)):
         reports = np.array([Client(protocol).report(1) for _ in range(4000)])
@@ -157,7 +154,7 @@ def test_clients_fit_the_law() -> None:
         assert np.abs(estimate.frequencies - [0, 1, 0]).max() < 6 * estimate.std.max()
 
 
-# What it costs
+# Budgets
 
 
 def test_the_ledger() -> None:
@@ -173,11 +170,11 @@ def test_the_ledger() -> None:
     hashed = Client(LBLH(100, 2.0, 1.0), SECRET)
     for value in range(100):
         hashed.report(value)
-    assert hashed.spent == pytest.approx(4.0), "two symbols, whatever the values"
+    assert hashed.spent == pytest.approx(4.0), "two symbols, for any number of values"
     held = Client(DBitFlipPM(100, 2.0, b=50, d_bits=3), SECRET)
     for value in range(100):
         held.report(value)
-    assert held.spent == pytest.approx(8.0), "three positions, or none of them"
+    assert held.spent == pytest.approx(8.0), "four classes: three positions, and no position"
     assert DBitFlipPM(100, 2.0, b=4).classes == 4
 
 
@@ -206,7 +203,10 @@ UNEQUAL: list[Any] = [LGRR(3, 2.0, 1.0), LOSUE(4, 3.0, 1.0), GRR(2, 0.5), DBitFl
 
 @pytest.mark.parametrize("attribute", range(4))
 def test_sampled_attributes_have_prices_of_their_own(attribute: int) -> None:
-    """Which attribute a client samples follows from its secret; it pays the budget of that one."""
+    """Check that a client is charged the budget of the attribute that it samples.
+
+    The sampled attribute depends on the secret of the client.
+    """
     solution = SMP.of(UNEQUAL)
     clients = (Client(solution, bytes([i]) * 32) for i in range(100))
     client = next(each for each in clients if each.report((0, 0, 0, 0))["attribute"] == attribute)
@@ -215,7 +215,9 @@ def test_sampled_attributes_have_prices_of_their_own(attribute: int) -> None:
     client.report((2, 3, 1, 5))
     assert client.spent == pytest.approx(2 * price)
     client.report((2, 3, 1, 5))
-    assert client.spent == pytest.approx((3 if attribute == 2 else 2) * price), "memory is free"
+    assert client.spent == pytest.approx((3 if attribute == 2 else 2) * price), (
+        "only GRR is charged again for the same value"
+    )
 
 
 def test_wrong_input() -> None:
@@ -231,7 +233,7 @@ def test_wrong_input() -> None:
             Client(protocol, secret)
     with pytest.raises(TypeError, match="context must be bytes"):
         Client(protocol, SECRET, "survey")
-    with pytest.raises(TypeError, match="protocol must be"):
+    with pytest.raises(TypeError, match="mechanism must be"):
         Client("LGRR")
     with pytest.raises(ValueError, match=r"limit=3 needs a file"):
         Client(protocol, limit=3)
@@ -261,9 +263,9 @@ def test_a_file_remembers(tmp_path: Path) -> None:
     written = path.stat().st_mtime_ns
     for _ in range(5):
         again.report(7)
-    assert path.stat().st_mtime_ns == written, "nothing new, nothing written"
+    assert path.stat().st_mtime_ns == written, "the file is written only for a new charge"
     with pytest.raises(
-        ValueError, match="mechanism of .* is .*LOLH.*, not .*LGRR.*one file a client"
+        ValueError, match="mechanism of .* is .*LOLH.*, not .*LGRR.*one file per client"
     ):
         Client.open(path, LGRR(50, 2.0, 1.0))
     with pytest.raises(ValueError, match="context of"):
@@ -287,7 +289,7 @@ def test_limits(tmp_path: Path) -> None:
     with pytest.raises(LimitReached, match=r"from 4\.0 to 6\.0, above limit=4\.0"):
         client.report(2)
     assert path.read_bytes() == before
-    assert client.report(0) in range(5), "what was paid for may be said again"
+    assert client.report(0) in range(5), "a value that was charged may be reported again"
     with pytest.raises(LimitReached):
         Client.open(path, protocol, limit=4).report(3)
     Client.open(path, protocol).report(3)
@@ -314,7 +316,7 @@ def test_limits_forgive_rounding_only(
     refused: bool,
     tmp_path: Path,
 ) -> None:
-    """Three charges against a limit that is short of them by so small a part."""
+    """Make three charges, with a limit that is a small part lower than their sum."""
     client = Client.open(tmp_path / "client", protocol, limit=3 * protocol._prices[0] * (1 - short))
     for value in (0, 1):
         client.report(value)
@@ -350,7 +352,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         ):
             with pytest.raises(ValueError, match="cannot be used"):
                 use()
-        assert path.read_bytes() == data, "what is refused is left as it is"
+        assert path.read_bytes() == data, "a file that is refused stays unchanged"
     path.write_bytes(whole)
     assert Client.open(path, protocol).spent == pytest.approx(2.0)
 
@@ -409,14 +411,12 @@ def test_others_must_not_read_it(tmp_path: Path) -> None:
         os.umask(old)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.chmod(0o640)
-    with pytest.raises(PermissionError, match="readable by nobody else, not have mode 640"):
+    with pytest.raises(PermissionError, match="accessible to no other user, not have mode 640"):
         Client.open(path, protocol)
 
 
 def test_nobody_is_trusted_in_the_directory(tmp_path: Path) -> None:
-    """A file that was there before is not written into, links are not followed, and what is no file
-    is refused.
-    """
+    """Check that existing files are not written, links not followed, other objects refused."""
     path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
     (tmp_path / "client.new").touch()
     (tmp_path / "client.new").chmod(0o666)
@@ -439,7 +439,7 @@ def test_nobody_is_trusted_in_the_directory(tmp_path: Path) -> None:
 
 
 def test_a_removed_lock_is_noticed(tmp_path: Path) -> None:
-    """Who waits for a lock that is removed meanwhile does not go on with it."""
+    """Check that a process does not use a lock that was removed while it waited."""
     path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
     client, store = Client.open(path, protocol), ledger.Store(path)
     with store._lock_file():
@@ -451,9 +451,9 @@ def test_a_removed_lock_is_noticed(tmp_path: Path) -> None:
 
         child, reading = forked(work)
         assert os.read(reading, 1) == b"0"
-        time.sleep(0.3)  # it waits for the lock by now
+        time.sleep(0.3)  # the child waits for the lock now
         os.unlink(f"{store.path}.lock")
-        with store._lock_file() as new:  # another process has made a new one and holds it
+        with store._lock_file() as new:  # a new lock, as another process would hold it
             time.sleep(0.1)
             assert store.read().ledger.classes == {}
             assert os.fstat(new).st_nlink == 1
@@ -494,7 +494,7 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
 
 
 class Crash(BaseException):
-    """The machine stops."""
+    """A simulated stop of the machine."""
 
 
 CALLS = ("open", "write", "lseek", "read", "fsync", "replace", "close", "unlink")
@@ -502,9 +502,7 @@ CALLS = ("open", "write", "lseek", "read", "fsync", "replace", "close", "unlink"
 
 @contextmanager
 def crashing(at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Let the call number ``at`` of those that a commit makes be the last, before or after it has
-    its effect.
-    """
+    """Stop the machine at call number ``at`` of a commit, before or after the call has effect."""
     made: list[str] = []
     with monkeypatch.context() as patch:
         for name in CALLS:
@@ -514,7 +512,7 @@ def crashing(at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[
                 made.append(name)
                 stopped = len(made) > at
                 result = None
-                # What a stopped process holds is closed for it
+                # The system closes the files of a stopped process
                 if not stopped or name == "close" or (after and len(made) == at + 1):
                     result = real(*arguments, **named)
                 if stopped and (name != "close" or len(made) == at + 1):
@@ -527,9 +525,9 @@ def crashing(at: int, after: bool, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 @pytest.mark.parametrize("after", [False, True])
 def test_interrupted_commits(after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """At every step of a commit.
+    """Stop at every step of a commit.
 
-    The same permanent answers, and a ledger that has all that was reported.
+    The secret stays the same, and the ledger contains all reports.
     """
     protocol, interrupted = LGRR(100, 2.0, 1.0), 0
     path = tmp_path / "client"
@@ -548,14 +546,16 @@ def test_interrupted_commits(after: bool, tmp_path: Path, monkeypatch: pytest.Mo
         assert now.spent >= spent - 1e-9
         spent = now.spent
     assert interrupted >= 15
-    assert at > len(made), "all steps have been interrupted"
+    assert at > len(made), "all steps were interrupted"
 
 
 def test_a_commit_is_durable_before_it_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was written is on disk before it takes the old file's place, and that is on disk before
-    the report is returned.
+    """Check the order of a commit.
+
+    The new file is on disk before it replaces the old one. The replacement is on disk before the
+    report is returned.
     """
     path, protocol = tmp_path / "client", LGRR(100, 2.0, 1.0)
     client = Client.open(path, protocol)
@@ -569,9 +569,9 @@ def test_a_commit_is_durable_before_it_counts(
 def test_interrupted_beginnings(
     after: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A client that was never opened has told nothing.
+    """Stop at every step of the first opening.
 
-    It begins again, and from then on keeps its secret.
+    The client can be opened afterwards, and then keeps its secret.
     """
     protocol = LGRR(100, 2.0, 1.0)
     for at in range(30):
@@ -586,7 +586,7 @@ def test_interrupted_beginnings(
 
 
 def forked(work: Any) -> tuple[int, int]:
-    """Run ``work(pipe)`` in a child process; return its number and where to read what it writes."""
+    """Run ``work(pipe)`` in a child process, and return its id and the end of the pipe to read."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -609,9 +609,9 @@ def everything(reading: int) -> bytes:
 
 @pytest.mark.process
 def test_killed_twenty_times(tmp_path: Path) -> None:
-    """A child reports as fast as it can and is killed.
+    """Kill a child that reports as fast as it can, twenty times.
 
-    Every report it has shown is in the ledger, under the same secret.
+    Every report that the child showed is in the ledger, and the secret stays the same.
     """
     protocol, path = GRR(5, 1.0), tmp_path / "client"
     secret = Client.open(path, protocol).secret
@@ -626,7 +626,7 @@ def test_killed_twenty_times(tmp_path: Path) -> None:
     shown, generator = 0, random.Random(1)
     for _ in range(20):
         child, reading = forked(work)
-        shown += len(os.read(reading, 1))  # at least one report, however slow the disk
+        shown += len(os.read(reading, 1))  # at least one report, even on a slow disk
         time.sleep(generator.uniform(0.0, 0.05))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
@@ -638,7 +638,7 @@ def test_killed_twenty_times(tmp_path: Path) -> None:
 
 
 def test_two_processes_share_a_file(tmp_path: Path) -> None:
-    """Two at once agree on what lasts, no charge is lost, and a limit holds for both together."""
+    """Let processes use one file at once: they share permanent states, charges and the limit."""
     path, protocol = tmp_path / "client", SURE
     Client(protocol).report(0)
 

@@ -1,6 +1,4 @@
-"""The Python blocks of the documents run, print what stands below them, and the example in
-CONTRIBUTING is the tested one.
-"""
+"""Tests of the documentation: code runs and prints the shown output, links and names exist."""
 
 import contextlib
 import io
@@ -27,12 +25,12 @@ EXAMPLES = {
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)  # where a page writes files
+    monkeypatch.chdir(tmp_path)  # for the files that a page writes
     names: dict[str, object] = {"__name__": "document"}
     printed = None
     for language, text in BLOCK.findall(path.read_text()):
         if language == "python":
-            # Checks need a class that can be pickled: the tested file provides it
+            # Checks need a class that can be pickled, so it is imported from the tested file
             if example := next((name for name in EXAMPLES if name in text), None):
                 assert text in (ROOT / "examples" / f"{EXAMPLES[example]}.py").read_text()
                 text = f"from {EXAMPLES[example]} import {example.split()[1]}"
@@ -43,9 +41,16 @@ def test_blocks_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             assert printed == text
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_code_fits_the_page(path: Path) -> None:
+    """Check that no block of code scrolls sideways on a screen of 1280 pixels."""
+    blocks = re.findall(r"^```\w+\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE)
+    assert [line for block in blocks for line in block.splitlines() if len(line) > 88] == []
+
+
 @pytest.mark.slow
 def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every command on the page of the command line, in its order."""
+    """Run every command on the page of the command line, in its order."""
     testing = pytest.importorskip("typer.testing")
     from multi_freq_ldpy.cli.app import app
 
@@ -70,7 +75,7 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_tables_are_those_of_the_registry(path: Path) -> None:
     text = path.read_text()
     assert len(tables.TABLE.findall(text)) >= 2
-    assert tables.fill(text) == text, "python docs/tables.py writes them"
+    assert tables.fill(text) == text, "run python docs/tables.py"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
@@ -101,9 +106,9 @@ def test_promises_name_tests_that_exist() -> None:
     "path", sorted((ROOT / "docs" / "tutorials").glob("*.py")), ids=lambda path: path.name
 )
 def test_tutorials_run(path: Path) -> None:
-    """Each prints something and draws something.
+    """Check that each tutorial prints text and draws a figure.
 
-    What it looks like is for the eyes of whoever builds the documentation.
+    The content of the figures is not checked.
     """
     import matplotlib as mpl
 

@@ -1,4 +1,4 @@
-"""Draws with and without a compiler, side by side: the same functions, and the same bytes."""
+"""Tests that draws with and without a compiler have the same functions and give the same bytes."""
 
 import inspect
 from importlib import import_module
@@ -20,7 +20,7 @@ EVERY: list[Any] = [
         for k in (2, 9, 100)
     ),
     *(OUE(3, 40.0), GRR(2**20, 1.0), SS(5000, 1.0), OLH(2**16, 2.0)),
-    # As many values as a type has, or one more or less
+    # Domains with as many values as an integer type, with one less and with one more
     *(GRR(k, 3.0) for k in (255, 256, 257, 2**16 - 1, 2**16, 2**16 + 1)),
     *(SMP(GRR, [2] * d, 1.0) for d in (255, 256, 257)),
     DBitFlipPM(40, 2.0, b=20, d_bits=3),
@@ -31,7 +31,7 @@ EVERY: list[Any] = [
 
 
 def draw_and_count(mechanism: Any, n: int) -> tuple[bytes, bytes, bytes]:
-    """Return reports, counts of them, and counts of users who are simulated."""
+    """Return reports, their counts, and simulated counts."""
     values = np.arange(n)[:, np.newaxis] * (5 + np.arange(len(mechanism.ks))) % mechanism.ks
     inputs = values if hasattr(mechanism, "protocols") else values[:, 0]
     reports = mechanism.randomize(inputs, Stream(3, position=2**33 + 1))
@@ -96,7 +96,7 @@ def test_work_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 
     few = int(draws.PATIENCE / draws.COSTS["symbols"] / 3)
     assert [chosen("symbols", few) for _ in range(4)] == ["plain", "plain", "kernels", "kernels"]
-    assert chosen("bits", 1) == "kernels", "numba is loaded now"
+    assert chosen("bits", 1) == "kernels", "kernels are chosen once numba is loaded"
     monkeypatch.setattr(draws, "_chosen", {})
     monkeypatch.setattr(draws, "_done", 0.0)
     assert chosen("symbols", 10 * few) == "kernels"

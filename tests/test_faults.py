@@ -1,6 +1,4 @@
-"""The suite rejects every planted fault, by the law that names it, and says all that is needed to
-see it again.
-"""
+"""Tests that the named check rejects each wrong protocol, with a message that repeats the check."""
 
 import os
 import re
@@ -25,16 +23,16 @@ from .faults import FAULTS, MoreThanItSays
 
 NAMES = {name: getattr(multi_freq_ldpy, name) for name in multi_freq_ldpy.__all__}
 SEEDED = {"batches", "counting", "fit", "unbiased", "variance", "rounds"}
-"""The laws that draw, and whose message has the numbers of what was drawn."""
+"""Checks that draw reports. Their messages contain the seed and the numbers found."""
 
 
 def said(mechanism: Mechanism, law: str) -> str:
-    """Return the message of the law that a mechanism breaks, if it says what it has to."""
+    """Return the message of the check that a mechanism fails, and test its content."""
     with pytest.raises(checks.CheckFailed) as broken:
         checks.run_check(law, mechanism)
     assert broken.value.law == law
     assert isinstance(broken.value.__cause__, AssertionError), (
-        "rejected by the law itself, not by an accident on the way"
+        "the check must reject by its own assertion, not by another error"
     )
     first, *_, last = str(broken.value).splitlines()
     assert first.startswith(f"{mechanism!r} fails the check {law!r}: ")
@@ -47,7 +45,7 @@ def said(mechanism: Mechanism, law: str) -> str:
 
 
 def repeat(message: str, *path: Path) -> str:
-    """Do what the last line of a message says in a new process, and return how that ends."""
+    """Run the command in the last line of a message, and return its standard error."""
     program, *arguments = shlex.split(message.splitlines()[-1].removeprefix("repeat: "))
     assert program == "python"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
@@ -64,7 +62,7 @@ def test_fault_is_rejected(
     protocol: Mechanism, law: str, proved: Callable[[str, int], None]
 ) -> None:
     said(protocol, law)
-    proved("planted faults rejected by the check that names them", 1)
+    proved("wrong protocols rejected by the named check", 1)
 
 
 @pytest.mark.statistical
@@ -90,15 +88,17 @@ def test_what_is_planted_while_it_runs_is_rejected(monkeypatch: pytest.MonkeyPat
         lambda x, sigma2, level: limits(x, lambda f: sigma2(f) / 4, level),
     )
     assert re.search(
-        r"intervals from 4000 reports of 4000 users cover f=0\.\d 0\.\d+ of the time, not ",
+        r"reports of 4000 users cover f=0\.\d with probability 0\.\d+, not at least ",
         said(OUE(5, 3.0), "coverage"),
     )
 
 
 @pytest.mark.process
 def test_the_last_line_repeats_what_is_broken(tmp_path: Path) -> None:
-    """In a new process: a protocol from elsewhere, and one of the package in a copy whose source is
-    mutated.
+    """Repeat a check in a new process.
+
+    The mechanisms are a protocol outside the package, and a protocol in a mutated copy of the
+    package.
     """
     package = Path(multi_freq_ldpy.__file__).parent
     message = said(MoreThanItSays(3, 1.0), "privacy")

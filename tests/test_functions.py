@@ -1,7 +1,4 @@
-"""The function interface of the paper.
-
-Every name with its parameters, what clients return, what aggregators take.
-"""
+"""Tests of the paper's functions: names, parameters, results of clients, input of aggregators."""
 
 import importlib
 import inspect
@@ -45,7 +42,7 @@ from multi_freq_ldpy.pure_frequency_oracles import SS as SS_functions
 from multi_freq_ldpy.pure_frequency_oracles.Variance_PURE import VAR_Pure
 
 SIGNATURES = Path(__file__).with_name("signatures.txt").read_text()
-"""The functions of the paper's package, as it declares them."""
+"""Signatures of the functions in the paper's package."""
 
 
 @pytest.mark.parametrize("line", SIGNATURES.strip().splitlines())
@@ -68,14 +65,14 @@ def test_signature(line: str) -> None:
 @pytest.mark.process
 @pytest.mark.parametrize(("number", "shape"), [(1, (5,)), (2, (5,)), (3, (3, 4)), (4, (3, 4))])
 def test_listings_of_the_paper(number: int, shape: tuple[int, ...]) -> None:
-    """A million users each: 0.02 is more than six standard errors."""
+    """Run the listings, with a million users each: 0.02 is more than six standard errors."""
     found = runpy.run_path(str(Path(__file__).parent / f"listing_{number}.py"))["est_freq"]
     assert all(each.dtype == np.float64 for each in found)
     assert np.shape(found) == shape
     assert np.abs(np.array(found) - 1 / shape[-1]).max() < 0.02
 
 
-# Client, what distinguishes it, its protocol, its aggregators
+# Client, its options, its protocol, its aggregators
 FUNCTIONS: list[tuple[Any, dict[str, Any], Any, Any, Any]] = [
     (
         GRR_functions.GRR_Client,
@@ -112,7 +109,7 @@ def budgets(cls: Any, epsilon: float) -> tuple[float, ...]:
 def aggregate(
     aggregator: Any, reports: Any, k: int, epsilon: tuple[float, ...], options: dict[str, Any]
 ) -> Any:
-    """Call an aggregator, with k where its signature has it in place."""
+    """Call an aggregator, with k as its second argument or by name."""
     if "k" in list(inspect.signature(aggregator).parameters)[:2]:
         return aggregator(reports, k, *epsilon, **options)
     return aggregator(reports, *epsilon, **options, k=k)
@@ -123,9 +120,9 @@ def aggregate(
 def test_clients_and_aggregators(
     client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any
 ) -> None:
-    """Clients draw from the operating system.
+    """Check estimates of clients that draw from the operating system.
 
-    0.06 is more than six standard errors of every protocol (10⁻⁸ a comparison).
+    The tolerance 0.06 is more than six standard errors of every protocol (10⁻⁸ per comparison).
     """
     k, epsilon = 6, budgets(cls, 2.0)
     values = np.repeat(np.arange(k), (TRUTH * 16_000).astype(int))
@@ -187,10 +184,10 @@ def test_clients_and_aggregators(
 def test_drawn_ahead_reports_follow_the_law(
     client: Any, options: dict[str, Any], cls: Any, mi: Any, ibu: Any, k: int
 ) -> None:
-    """Reports drawn for value 0 and turned into reports about another value have that value's law
-    (6 deviations a report).
+    """Compare reports with the distribution of the protocol, to six deviations per report.
 
-    Sets of SS have one value where k = 4, and two where k = 6.
+    Reports are drawn ahead for value 0 and turned into reports about value 2. Sets of SS have one
+    value for k = 4, and two values for k = 6.
     """
     epsilon, value, n = budgets(cls, 1.0), 2, 40_000
     protocol = cls(k, *epsilon)
@@ -227,12 +224,12 @@ def test_drawn_ahead_reports_follow_the_law(
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0])
 def test_sets_of_many_values(epsilon: float) -> None:
-    """With more values than there are tables of exchanges for; 6 deviations."""
+    """Draw sets from more values than the tables of exchanges have, to six deviations."""
     k, value, n = 300, 299, 3000
     protocol = SS(k, epsilon)
     sets = np.array([SS_functions.SS_Client(value, k, epsilon) for _ in range(n)])
     assert sets.shape == (n, protocol.omega)
-    assert (np.diff(sets, axis=1) > 0).all(), "values are different, and in ascending order"
+    assert (np.diff(sets, axis=1) > 0).all(), "values must be different and in ascending order"
     p = protocol.channel.p
     assert abs((sets == value).any(axis=1).mean() - p) < 6 * (p * (1 - p) / n) ** 0.5
     zero = (sets == 0).any(axis=1).mean()
@@ -258,9 +255,9 @@ def test_what_clients_return() -> None:
 
 
 def test_dbitflip_functions() -> None:
-    """Reports drawn ahead for bucket 0 and turned into reports about another bucket have its law.
+    """Compare reports with the distribution of dBitFlipPM, to six deviations per report.
 
-    6 deviations a report.
+    Reports are drawn ahead for bucket 0 and turned into reports about another bucket.
     """
     k, b, d_bits, eps_perm, value, n = 8, 4, 2, 2.0, 5, 40_000
     client, aggregator = dBitFlipPM_Client, dBitFlipPM_Aggregator
@@ -364,7 +361,7 @@ def test_estimators() -> None:
         VAR_Long_Pure(0.8, 0.1, 0.9, 0.1) / np.array([1, 2]),
     )
     assert np.allclose(MI(np.array([50, 50]), 100, 0.75, 0.25), 0.5)
-    assert np.allclose(MI([0, 0], 100, 0.75, 0.25), 0.5), "all clipped: uniform"
+    assert np.allclose(MI([0, 0], 100, 0.75, 0.25), 0.5), "uniform if all are clipped"
     assert np.allclose(MI_long([50, 50], 100, 0.75, 0.25, 0.9, 0.1), 0.5)
     matrix = np.full((3, 3), 0.2) + 0.4 * np.eye(3)
     for error in ("max_abs", "mse", "mae", "max_squared"):
@@ -393,10 +390,7 @@ def test_estimators() -> None:
 
 
 def test_functions_are_quick_enough_to_be_called_once_a_user() -> None:
-    """Reports are drawn ahead, not one by one.
-
-    1000 calls take few draws from the operating system.
-    """
+    """Check that 1000 calls read the operating system at most twice: reports are drawn ahead."""
     calls = []
     original = os.urandom
     os.urandom = lambda n: calls.append(n) or original(n)  # type: ignore[func-returns-value]

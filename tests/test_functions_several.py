@@ -1,6 +1,6 @@
-"""The functions for several attributes.
+"""Tests of the paper's functions for several attributes.
 
-What clients return, what aggregators take, and that drawn-ahead reports follow the law.
+They cover results of clients, input of aggregators, and the distribution of reports drawn ahead.
 """
 
 import copy
@@ -67,9 +67,9 @@ OVER_TIME: dict[str, Any] = {
 
 
 def two_budgets(function: Any) -> Any:
-    """Return a function of two budgets as one of the second, half of the first.
+    """Return a function of two budgets as a function of the second, with a first twice as large.
 
-    Wrong ones go in twice.
+    A wrong budget is passed as both.
     """
 
     @wraps(function)
@@ -128,7 +128,7 @@ SIGNATURES = Path(__file__).with_name("signatures.txt").read_text()
 
 @pytest.mark.parametrize("line", SIGNATURES.strip().splitlines())
 def test_functions_are_found_by_their_names(line: str) -> None:
-    """In pickles, in copies and in what a wrong call says."""
+    """Find functions by their names in pickles, in copies and in the message of a wrong call."""
     path, _, call = line.partition(": ")
     module = importlib.import_module(f"multi_freq_ldpy.{path}")
     function = getattr(module, call.partition("(")[0])
@@ -150,9 +150,9 @@ def test_every_function_is_a_case() -> None:
 def test_clients_and_aggregators(
     client: Any, aggregator: Any, options: dict[str, Any], make: Any
 ) -> None:
-    """Clients draw from the operating system.
+    """Check estimates of clients that draw from the operating system.
 
-    Six standard errors of the raw estimate, 2·10⁻⁹ a value.
+    The tolerance is six standard errors of the raw estimate (2·10⁻⁹ per value).
     """
     d, epsilon, n = 3, 4.0, 6000
     columns = [
@@ -194,7 +194,7 @@ def test_clients_and_aggregators(
         aggregate(aggregator, seeded, SIZES, epsilon, options), same, strict=True
     ):
         assert np.allclose(each, other), (
-            "with a stream, functions and classes make the same reports"
+            "with the same stream, functions and classes must make the same reports"
         )
 
 
@@ -253,7 +253,7 @@ def test_wrong_arguments(client: Any, aggregator: Any, options: dict[str, Any], 
 
 
 def on_the_wire(solution: Any, report: Any) -> bytes:
-    """Return a client's report as bytes."""
+    """Return a client's report in wire format."""
 
     def each(protocol: Any, entry: Any) -> bytes:
         if isinstance(protocol, GRR | LGRR):
@@ -281,13 +281,14 @@ def on_the_wire(solution: Any, report: Any) -> bytes:
 def test_drawn_ahead_reports_follow_the_law(
     client: Any, aggregator: Any, options: dict[str, Any], make: Any
 ) -> None:
-    """Reports drawn for a record of zeros and turned into reports about another have its law, all
-    attributes together.
+    """Compare reports with the distribution of the solution, for all attributes together.
+
+    Reports are drawn ahead for a record of zeros and turned into reports about another record.
     """
     ks, epsilon, record, n = [3, 2], 1.0, (2, 1), 20_000
     solution = make(ks, epsilon)
     law = solution.law(record)
-    # Many reports are equal: each is turned into bytes of the wire once
+    # Many reports are equal: each different report is encoded once
     drawn = Counter(pickle.dumps(client(record, ks, 2, epsilon, **options)) for _ in range(n))
     seen: Counter[bytes] = Counter()
     for report, often in drawn.items():
@@ -365,7 +366,7 @@ def test_attributes_that_nobody_reported() -> None:
     found = SMP_solution.SMP_GRR_Aggregator(reports, SIZES, 3, 1.0)
     assert np.allclose(found[1], 1 / 5)
     rows = [(0, [1.0, 0.0]), (2, np.array([0.0, 1.0, 1.0]))]
-    with pytest.raises(ValueError, match="lst_k must be given: nobody reported attribute 1"):
+    with pytest.raises(ValueError, match="lst_k must be given: no user reported attribute 1"):
         SMP_solution.SMP_UE_Aggregator(rows, 3, 1.0)
     assert [
         len(each) for each in SMP_solution.SMP_UE_Aggregator(rows, 3, 1.0, lst_k=SIZES)
@@ -471,9 +472,9 @@ def test_pairs_that_are_none(reports: Any) -> None:
 
 @pytest.mark.parametrize("sizes", [[4, 4], [4, 5], [600, 600]])
 def test_sampled_rows_of_one_length_and_of_several(sizes: list[int]) -> None:
-    """Rows of one length are counted in the order they come in.
+    """Count rows of one length and rows of several lengths.
 
-    The result is the same, and so is what is refused.
+    Both ways give the same result and refuse the same input.
     """
     values = np.random.default_rng(3).integers(4, size=(3000, 2))
     reports = [SMP_solution.SMP_UE_Client(record, sizes, 2, 1.0) for record in values]

@@ -1,7 +1,4 @@
-"""Whatever comes from elsewhere.
-
-Bytes that nobody honest wrote are refused by the documented errors, soon, and with little memory.
-"""
+"""Tests of hostile input: documented errors refuse it, within seconds and with little memory."""
 
 import copy
 import json
@@ -38,10 +35,10 @@ FIXED = settings(
 
 @contextmanager
 def limits() -> Iterator[None]:
-    """Allow so many seconds, where the system can interrupt, and so much memory."""
+    """Allow at most MEMORY bytes and, if the system has timers, at most SECONDS seconds."""
 
     def late(*_: Any) -> None:
-        raise AssertionError(f"it takes more than {SECONDS} seconds")
+        raise AssertionError(f"the call takes more than {SECONDS} seconds")
 
     timer = getattr(signal, "setitimer", None)
     if timer:
@@ -56,12 +53,12 @@ def limits() -> Iterator[None]:
         if timer:
             timer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
-    assert peak < MEMORY, f"it takes {peak} bytes"
+    assert peak < MEMORY, f"the call takes {peak} bytes"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled() -> None:
-    """Compile what accepted input needs, which is not what is measured."""
+    """Compile the kernels for accepted input, so that compiling is not measured."""
     for name, files in FILES.items():
         for path in files:
             if path.name.startswith("valid"):
@@ -74,12 +71,12 @@ def test_the_corpus(name: str, proved: Proved) -> None:
     for path in FILES[name]:
         with limits():
             TARGETS[name](path.read_bytes())
-    proved("hostile inputs refused, or read as they were meant", len(FILES[name]))
+    proved("hostile inputs refused or read correctly", len(FILES[name]))
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_valid_seeds_are_accepted(name: str) -> None:
-    """What the package itself wrote is read: the corpus reaches beyond the first check."""
+    """Check that valid inputs are accepted, so that the corpus reaches beyond the first check."""
     use = {
         "wire_decode": lambda data: wire.decode(targets.MECHANISMS[data[0]], data[1:]),
         "tally_from_bytes": Tally.from_bytes,
@@ -105,7 +102,7 @@ edits = st.lists(
 
 
 def edited(data: bytes, changes: list[tuple[str, int, bytes]]) -> bytes:
-    """Return data with a few places changed."""
+    """Return the data after the given changes."""
     for how, number, more in changes:
         i = number % (len(data) + 1)
         if how == "flip" and i < len(data):
@@ -130,7 +127,7 @@ def test_arbitrary_bytes(name: str, proved: Proved) -> None:
             TARGETS[name](data)
 
     holds()
-    proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
+    proved("hostile inputs refused or read correctly", FIXED.max_examples)
 
 
 @pytest.mark.slow
@@ -145,7 +142,7 @@ def test_valid_bytes_with_a_few_changes(name: str, proved: Proved) -> None:
             TARGETS[name](edited(data, changes))
 
     holds()
-    proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
+    proved("hostile inputs refused or read correctly", FIXED.max_examples)
 
 
 words = [
@@ -177,7 +174,7 @@ anything = st.recursive(
 
 
 def places(value: Any) -> list[tuple[Any, ...]]:
-    """Return the way to each entry of nested objects and lists."""
+    """Return the path to each entry of nested objects and lists."""
     entries = (
         value.items()
         if isinstance(value, dict)
@@ -194,7 +191,7 @@ def places(value: Any) -> list[tuple[Any, ...]]:
 
 @st.composite
 def almost(draw: Any, seeds: list[Any]) -> Any:
-    """Draw an object as the package writes it, with an entry or two replaced, removed or added."""
+    """Draw an object that the package wrote, with one or two entries replaced, removed or added."""
     value = copy.deepcopy(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(1, 2))):
         if not (ways := places(value)):
@@ -216,7 +213,7 @@ def almost(draw: Any, seeds: list[Any]) -> Any:
 
 
 def objects(name: str) -> list[Any]:
-    """Return the objects within a target's valid seeds."""
+    """Return the JSON objects in the valid seeds of a target."""
     found = [path.read_bytes() for path in FILES[name] if path.name.startswith("valid")]
     if name in ("tally_from_bytes", "survey_unpack"):
         found = [data[data.index(b'{"') :] for data in found]
@@ -224,9 +221,9 @@ def objects(name: str) -> list[Any]:
 
 
 def written(name: str, value: Any, users: int, counts: list[int]) -> bytes:
-    """Return an object as a target reads it.
+    """Return an object in the format of a target.
 
-    Digests and the length of a spec are repaired there.
+    The target itself repairs digests and the length of a spec.
     """
     data = json.dumps(value, sort_keys=name == "client_file").encode()
     if name in ("tally_from_bytes", "survey_unpack"):
@@ -255,7 +252,7 @@ def test_objects_that_are_almost_right(name: str, proved: Proved) -> None:
             TARGETS[name](written(name, value, users, counts))
 
     holds()
-    proved("hostile inputs refused, or read as they were meant", FIXED.max_examples)
+    proved("hostile inputs refused or read correctly", FIXED.max_examples)
 
 
 DEEP: list[Any] = []
@@ -289,7 +286,7 @@ def test_specs_that_are_no_json(wrong: Any) -> None:
         registry.from_spec({**registry.to_spec(SPL(GRR, [2, 3], 1.0)), "protocols": wrong})
 
 
-# What must be refused by its declared size
+# Input that must be refused by its declared size
 
 K = 2**32 - 5
 MANY = [{"protocol": "OUE", "k": 3 + j, "epsilon": 1 + j / 1000} for j in range(1024)]
@@ -301,7 +298,7 @@ MANY = [{"protocol": "OUE", "k": 3 + j, "epsilon": 1 + j / 1000} for j in range(
         (
             "SMP",
             [{"protocol": "GRR", "k": 2, "epsilon": 1.0}] * 10**6,
-            "protocols must be at most 1024, one an attribute, not 1000000",
+            "protocols must be at most 1024, one per attribute, not 1000000",
         ),
         (
             "SPL",

@@ -1,6 +1,4 @@
-"""What liars can do: the formula against every report there is, and against attacks that are
-carried out.
-"""
+"""Tests of poisoning: the formulas are compared with all reports and with simulated attacks."""
 
 from typing import Any
 
@@ -23,9 +21,7 @@ LISTED = [
     "protocol", [each for each in SMALL if not isinstance(each, SHE)], ids=repr
 )
 def test_most_is_the_most_of_all_reports(protocol: Any) -> None:
-    """What a protocol says of its largest contribution is what going through all of its reports
-    finds.
-    """
+    """Compare the stated largest contribution with the largest over all reports."""
     for values in range(1, protocol.cells + 1):
         assert protocol._most(values) == Protocol._most(protocol, values)
 
@@ -33,11 +29,11 @@ def test_most_is_the_most_of_all_reports(protocol: Any) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("mechanism", LISTED, ids=repr)
 def test_attacks_shift_as_much_as_is_said(mechanism: Any) -> None:
-    """One in ten lies, with the report that of all possible ones is worst, for one value and for
-    all but the last of an attribute.
+    """Compare the stated shift with the mean shift of 60 simulated attacks.
 
-    Honest users hold the last value. The mean of 60 estimates is as far off as is said, to within
-    six of its deviations.
+    One user in ten is malicious and sends the worst of all possible reports. The targets are one
+    value, and all values of an attribute but the last. Honest users hold the last value. The
+    tolerance is six standard deviations of the mean.
     """
     n, m, times = 2000, 200, 60
     law = mechanism.law(0) if isinstance(mechanism, Protocol) else mechanism.law([0] * mechanism.d)
@@ -51,7 +47,7 @@ def test_attacks_shift_as_much_as_is_said(mechanism: Any) -> None:
     ):
         for size in {1, each.cells - 1}:
             chosen = np.arange(size)
-            if each._most(size) < size:  # the values that suit the attackers best
+            if each._most(size) < size:  # the best targets for the attack
                 chosen = max(
                     (np.argsort(-row[part], kind="stable")[:size] for row in contributed),
                     key=lambda x: _gain(contributed, part, x),
@@ -84,9 +80,10 @@ def test_attacks_shift_as_much_as_is_said(mechanism: Any) -> None:
     ],
 )
 def test_attacks_lower_as_much_as_is_said(mechanism: Any) -> None:
-    """All honest users hold value 0 of attribute 0.
+    """Compare the stated decrease with the mean decrease of 60 simulated attacks.
 
-    Liars, who do not, send what speaks of it and supports it least.
+    All honest users hold value 0 of attribute 0. Malicious users send the report about attribute 0
+    that supports this value least.
     """
     n, m, times = 4000, 400, 60
     several = not isinstance(mechanism, Protocol)
@@ -131,7 +128,7 @@ def test_in_numbers() -> None:
     assert influence(GRR(10, 1e-15), 1000, 10).value == pytest.approx(
         0.01 * 0.9 / GRR(10, 1e-15).channel.slope
     )
-    assert influence(SHE(3, 1.0), 1000, 1).value > 2e6, "entries have no bounds that help"
+    assert influence(SHE(3, 1.0), 1000, 1).value > 2e6, "entries of SHE are almost unbounded"
     smp, spl, rsfd = (
         influence(cls(GRR, [4, 4, 4], 1.0), 3000, 30)[0].value for cls in (SMP, SPL, RSFD)
     )
@@ -148,7 +145,7 @@ def test_in_numbers() -> None:
 
 def test_bad_arguments() -> None:
     for call, message in (
-        (lambda: influence(3, 10, 1), "protocol must be"),
+        (lambda: influence(3, 10, 1), "mechanism must be"),
         (lambda: influence(GRR(3, 1.0), 0, 0), "n must be"),
         (lambda: influence(GRR(3, 1.0), 10, 11), "m must be"),
         (lambda: influence(GRR(3, 1.0), 10, 1).of(3), "size must be"),

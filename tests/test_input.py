@@ -1,6 +1,6 @@
-"""What users pass: extremes and every kind of array work.
+"""Tests of input: extreme parameters and all kinds of arrays work.
 
-Bad input is refused by name and changes nothing.
+Messages about invalid input name the parameter, and a refused call changes nothing.
 """
 
 import json
@@ -166,7 +166,7 @@ def test_budgets_that_cannot_be_realised() -> None:
                 assert "is too small to be realised" in str(error)  # noqa: PT017
             else:
                 assert channel.slope > 0
-    assert GRR(5, 1e300).privacy.report < 45, "what cannot be realised is said"
+    assert GRR(5, 1e300).privacy.report < 45, "the stated loss is the realised one"
 
 
 WRONG_REPORTS: list[tuple[Protocol, Any]] = [
@@ -373,7 +373,7 @@ def test_tallies_refuse_what_nobody_counted() -> None:
         Tally(SS(9, 1.0), np.ones(9, np.int64), 1)
     with pytest.raises(ValueError, match="users"):
         Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 2]))
-    with pytest.raises(ValueError, match="n must say the same"):
+    with pytest.raises(ValueError, match="n must be the same"):
         Tally(OUE(2, 1.0), np.array([1, 1]), np.array([2, 3]), users=3)
     for counts, n, of in (
         ([2**62] * 5, 2**62, GRR(5, 1.0)),
@@ -428,7 +428,7 @@ def test_simulating_many_users_needs_no_reports(cls: type[OneShot]) -> None:
     protocol = cls(20, 1.0)
     n = 2_000_000
     held = np.full(20, n // 20)
-    protocol.simulate(held // 10**4, 1)  # loads the kernels, which is not what is measured
+    protocol.simulate(held // 10**4, 1)  # loads the kernels before the measurement
     tracemalloc.start()
     tally = protocol.simulate(held, 1)
     _, peak = tracemalloc.get_traced_memory()
@@ -443,9 +443,7 @@ def test_simulating_many_users_needs_no_reports(cls: type[OneShot]) -> None:
     "protocol", [SS(9, 1.0), SS(100, 0.5), OLH(9, 1.0), OLH(100, 0.5), BLH(300, 2.0)], ids=repr
 )
 def test_simulated_counts_are_those_of_the_reports(protocol: OneShot) -> None:
-    """Drawing and counting in one kernel gives, from the same stream, what randomizing and tallying
-    gives, to the bit.
-    """
+    """Check that a simulation counts exactly the reports of ``randomize`` with the same stream."""
     for n in (1, 255, 256, 257, 1024, 1025, 40_000):
         values = np.sort(np.random.default_rng(n).integers(0, protocol.k, n))
         simulated = protocol.simulate(
@@ -456,9 +454,9 @@ def test_simulated_counts_are_those_of_the_reports(protocol: OneShot) -> None:
 
 @pytest.mark.parametrize("k", [8, 40, 4096])
 def test_counters_do_not_overflow(k: int) -> None:
-    """Rows of ones are the worst case for counters of one byte.
+    """Count rows of ones, the worst case for counters of one byte.
 
-    Numbers of rows around their limit.
+    The numbers of rows are around the limit of the counters.
     """
     protocol = OUE(k, 1.0)
     together = max(1, 512 // protocol.report_bytes)
@@ -494,7 +492,7 @@ def test_fields_of_own_protocols_are_declared(cls: Any, message: str) -> None:
 
 
 def test_messages_that_are_no_reports_can_be_left_out() -> None:
-    """Whatever is among them, the rest is counted, and how many were left out is said."""
+    """Check that invalid messages are left out and counted, and that all reports are tallied."""
     rows = OUE(9, 1.0).randomize([0, 3, 8], 1)
     pairs = OLH(9, 1.0).randomize([0, 3, 8], 1)
     beyond = pairs.copy()
@@ -535,7 +533,7 @@ def test_messages_that_are_no_reports_can_be_left_out() -> None:
 
 
 def test_one_message_is_one_message() -> None:
-    """Whatever stands before or behind it, and wherever a list of numbers comes among them."""
+    """Check that an invalid message counts as one, at any place and also as a list of numbers."""
     protocol, rows = GRR(3, 1.0), OUE(3, 1.0)
     ones = np.ones(1000, int)
     cases: list[tuple[Any, Any, int, int]] = [
@@ -586,7 +584,7 @@ def test_a_large_domain_costs_nothing_until_it_is_counted(mechanism: Any) -> Non
     tally = mechanism.tally([])
     assert tally.users == tally.n[-1] == 0 and tally.counts.shape == (sum(mechanism.ks),)
     values = [0] * len(mechanism.ks)
-    if mechanism.report_bytes < 2**10:  # not k bits
+    if mechanism.report_bytes < 2**10:  # a report of k bits is too large here
         report = mechanism.randomize(values if len(values) > 1 else 0, 1)
         for count in (mechanism.tally, mechanism.count, mechanism.estimate):
             with pytest.raises(ValueError, match=r"tally\(reports, large=True\) counts them"):

@@ -1,6 +1,6 @@
-"""The table of mutations says what is so, and the page of the documentation is the table.
+"""Tests of the table of mutations and its page in the documentation.
 
-``make mutants`` plants them.
+``make mutants`` applies the mutations.
 """
 
 import ast
@@ -27,9 +27,7 @@ def test_every_mutation_can_be_planted_and_is_on_the_page() -> None:
             assert each.check in checks.CHECKS and each.mechanism, each.name
     assert len(planted) == len({each.name for each in mutants}) == len(mutants)
     assert {each.check for each in (*mutants, *protocols)} >= checks.CHECKS.keys() - {"documented"}
-    assert PAGE.read_text() == write_page(mutants, protocols), (
-        "python mutants/plant.py --page writes it"
-    )
+    assert PAGE.read_text() == write_page(mutants, protocols), "run python mutants/plant.py --page"
 
 
 def test_generated_mutations_are_python_and_differ() -> None:

@@ -1,4 +1,4 @@
-"""Solutions within solutions: attributes are leaves, in order, and every verb works."""
+"""Tests of nested solutions: attributes are the leaves, in order, and all methods work."""
 
 import json
 import pickle
@@ -62,7 +62,7 @@ def test_attributes_are_leaves() -> None:
 
 
 def test_a_solution_of_one_kind_is_the_flat_one_of_all_parts() -> None:
-    """Splitting what was split is splitting; the same reports with other keys."""
+    """Compare a nested SPL with a flat SPL: the distributions are equal, and the keys differ."""
     flat = SPL.of([GRR(2, 0.5), GRR(3, 0.5), GRR(2, 1.0)])
     nested = SPL.of([SPL.of([GRR(2, 0.5), GRR(3, 0.5)]), GRR(2, 1.0)])
     assert nested.privacy == flat.privacy
@@ -122,13 +122,13 @@ def nest(depth: int) -> dict[str, Any]:
         (lambda: registry.from_spec({"version": 1, **nest(900)}), "nested at most"),
         (
             lambda: SMP.of([SPL(GRR, [2] * 600, 1.0)] * 2),
-            f"at most {validate.LARGEST_RECORD}, one an attribute",
+            f"at most {validate.LARGEST_RECORD}, one per attribute",
         ),
         (
             lambda: registry.from_spec(
                 {"version": 1, "protocol": "SMP", "protocols": [{**nest(1)}] * 1025}
             ),
-            f"at most {validate.LARGEST_RECORD}, one an attribute",
+            f"at most {validate.LARGEST_RECORD}, one per attribute",
         ),
         (
             lambda: registry.from_spec(
@@ -138,7 +138,7 @@ def nest(depth: int) -> dict[str, Any]:
                     "protocols": [{"protocol": "SPL", "protocols": [nest(0)] * 1000}] * 1000,
                 }
             ),
-            f"at most {validate.LARGEST_RECORD}, one an attribute",
+            f"at most {validate.LARGEST_RECORD}, one per attribute",
         ),
         (lambda: GROUPS.randomize([[0, 0]]), "table must have d=3 columns"),
         (lambda: GROUPS.randomize([[0, 3, 0]]), r"table\[0, 1\] = 3"),
@@ -159,7 +159,7 @@ def test_nested_at_most_so_deep() -> None:
 
 
 def test_clients_are_charged_for_what_they_tell(tmp_path: Path) -> None:
-    """Accounts are those of the leaves, in order; a sampled part is the only one that is paid."""
+    """Check that each leaf has an account, in order, and that only the sampled part is charged."""
     assert OVER_TIME._prices == (2.0, 4.0, 1.5)
     seen = set()
     for i in range(20):
@@ -175,9 +175,10 @@ def test_clients_are_charged_for_what_they_tell(tmp_path: Path) -> None:
 
 
 def test_panels_of_nested_solutions_over_rounds() -> None:
-    """The sampled part stays; twenty rounds of the same users have the error that is stated.
+    """Combine five rounds of the same users: the error is the stated one.
 
-    200 panels: six standard deviations of a variance are 60 per cent.
+    The sampled part of each user stays the same. There are 200 panels, so six standard deviations
+    of a variance are 60 per cent.
     """
     n, errors = 400, []
     records = np.tile([0, 1, 1], (n, 1))
@@ -198,7 +199,7 @@ def test_panels_of_nested_solutions_over_rounds() -> None:
 
 
 def test_surveys_of_nested_solutions(tmp_path: Path) -> None:
-    """A survey reads a nested solution from its file, and labels the leaves."""
+    """Check that a survey reads a nested solution from its file and labels the leaves."""
     flat = Survey({"a": ["x", "y"], "b": ["u", "v", "w"], "c": list("stuv")}, epsilon=1.0)
     spec = flat.to_spec() | {"solution": registry.to_spec(GROUPS)}
     survey = Survey.from_spec(json.loads(json.dumps(spec)))
@@ -211,7 +212,7 @@ def test_surveys_of_nested_solutions(tmp_path: Path) -> None:
 
 
 def test_the_price_of_a_group_is_that_of_its_dearest_part() -> None:
-    """Groups of attributes, sampled: any two records, and two that differ in one attribute."""
+    """Check the loss of groups of attributes, for any records and for a change of one attribute."""
     groups = SMP.of([SPL([GRR, GRR], [2, 2], 2.0), SUE(3, 0.25)])
     assert groups.privacy.report == pytest.approx(2.0)
     assert groups.privacy.report_attribute == pytest.approx(1.0)
@@ -236,7 +237,7 @@ def test_the_price_of_a_group_is_that_of_its_dearest_part() -> None:
 def test_every_report_is_charged_for_in_full(
     mechanism: Any, record: list[int], price: float | None, tmp_path: Path
 ) -> None:
-    """Whatever the parts cost: a solution that has one account charges what it promises."""
+    """Check that a solution with one account charges its stated loss for every report."""
     client = Client(mechanism)
     for _ in range(3):
         client.report(record)
@@ -250,7 +251,7 @@ def test_every_report_is_charged_for_in_full(
 
 
 class Undercharged(SMP):
-    """A report costs what the cheapest part costs. >>>"""
+    """Solution that charges every report like its cheapest part. >>>"""
 
     @property
     def _prices(self) -> tuple[float, ...]:
@@ -261,7 +262,7 @@ CALLS = count()
 
 
 class ResampledWithin(SPL):
-    """A part within it samples anew for every report. >>>"""
+    """Solution whose inner part samples anew for every report. >>>"""
 
     def _recall(self, values: Any, users: Any, memory: Any) -> Any:
         return super()._recall(values, users + next(CALLS), memory)
@@ -277,7 +278,7 @@ class ResampledWithin(SPL):
     ids=repr,
 )
 def test_the_memory_check_sees_prices_and_inner_samples(mechanism: Any) -> None:
-    with pytest.raises(checks.CheckFailed, match="is charged|attribute changes|a round into calls"):
+    with pytest.raises(checks.CheckFailed, match="charge for|attribute changes|into several calls"):
         checks.run_check("memory", mechanism)
 
 
@@ -301,7 +302,7 @@ def test_specs_are_refused_before_anything_is_made(monkeypatch: pytest.MonkeyPat
 
 
 def test_accounts_of_a_sampled_group() -> None:
-    """Part 1 comes after the two accounts of part 0."""
+    """Check that the account of part 1 comes after the two accounts of part 0."""
     solution = SMP.of([SPL(LGRR, [2, 2], 4.0, 2.0), LGRR(3, 3.0, 1.0)])
     assert solution._prices == (2.0, 2.0, 3.0)
     seen = set()

@@ -1,8 +1,9 @@
-"""Files that were written once, a folder a version: no later version may read them otherwise.
+"""Tests of files from older versions: every later version must read the same content.
 
-``python -m tests.test_old_files`` writes the folder of the present version, and refuses if there is
-one. What the files say stands beside them in ``expected.json``, a line a file; it was recorded from
-what they were written from. The secrets of the clients are nobody's.
+There is one folder per version. ``python -m tests.test_old_files`` writes the folder of the present
+version, and refuses if the folder exists. The file ``expected.json`` describes the content, with
+one line per file. It was recorded from the objects that were written. The secrets of the clients
+belong to no user.
 """
 
 import json
@@ -47,9 +48,9 @@ FORMATS = {
     "client": ledger.VERSION,
     "spec": registry.VERSION,
 }
-"""Where a folder has these, what is read from it is written again to the byte."""
+"""Versions of the formats. If a folder has the same versions, writing gives the same bytes."""
 
-# What is written
+# Objects that are written
 
 TALLIES: dict[str, Any] = {
     "grr": GRR(5, 1.0),
@@ -106,7 +107,7 @@ SURVEYS: dict[str, Survey] = {
         missing="?",
     ),
 }
-CLIENTS: dict[str, tuple[Any, bytes, list[Any], Any]] = {  # what was reported, and what was not
+CLIENTS: dict[str, tuple[Any, bytes, list[Any], Any]] = {  # reported values, and one that was not
     "lgrr": (LGRR(7, 2.0, 1.0), b"", [3, 3, 1], 5),
     "losue": (LOSUE(9, 3.0, 1.0), b"a survey", [8, 0, 8, 4], 2),
     "lolh": (LOLH(30, 2.0, 0.5), "Größe".encode(), [29, 0, 7, 29], None),
@@ -120,8 +121,8 @@ CLIENTS: dict[str, tuple[Any, bytes, list[Any], Any]] = {  # what was reported, 
 
 
 def write(folder: Path) -> None:
-    """Write a folder of files of every kind, and what they say."""
-    folder.mkdir(parents=True)  # refused if there is one
+    """Write a folder with files of every kind, and their expected content."""
+    folder.mkdir(parents=True)  # raises an error if the folder exists
     expected: dict[str, Any] = {}
     for name, protocol in TALLIES.items():
         ks = [part.k for part in getattr(protocol, "protocols", [protocol])]
@@ -145,7 +146,7 @@ def write(folder: Path) -> None:
 
 
 def collected(folder: Path, name: str, survey: Survey) -> dict[str, Any]:
-    """Write what is collected with a survey: reports and a tally, and a device where it has any."""
+    """Write files of a survey: a tally, and either reports or the file of a device."""
     found: dict[str, Any] = {}
     if survey.longitudinal:
         reports = survey.panel(60, 1).report(ROWS)
@@ -181,18 +182,19 @@ def run(*arguments: Any, code: int = 0) -> str:
     return result.output
 
 
-# What files say
+# Content of files
 
 
 def written_n(counted: Tally) -> Any:
-    """Return how many reports speak of each value, as files have it: one number where every report
-    speaks of every value.
+    """Return the number of reports about each value, in the format of the files.
+
+    If every report is about every value, it is one number.
     """
     return int(counted.n[0]) if counted.mechanism._answers_all else counted.n.tolist()
 
 
 def of_tally(counted: Tally) -> dict[str, Any]:
-    """Return what a tally holds, and what it estimates."""
+    """Return the content of a tally, and its estimates."""
     found = counted.mechanism.estimate(counted)
     each = found if len(counted.mechanism.parts) > 1 else [found]
     return {
@@ -206,7 +208,7 @@ def of_tally(counted: Tally) -> dict[str, Any]:
 
 
 def of_survey(survey: Survey) -> dict[str, Any]:
-    """Return what a survey is."""
+    """Return the content of a survey."""
     return {
         "attributes": [[name, *labels] for name, labels in survey.attributes.items()],
         "other": survey.other,
@@ -219,7 +221,7 @@ def of_survey(survey: Survey) -> dict[str, Any]:
 
 
 def of_survey_tally(name: str, survey: Survey, counted: Tally) -> dict[str, Any]:
-    """Return what was counted with a survey, and what it estimates, by attribute and label."""
+    """Return the counts of a survey, and its estimates by attribute and label."""
     frame = survey.estimate(counted).to_frame("dict")
     columns = {column: list(frame[column]) for column in ("attribute", "value", "frequency", "std")}
     return {
@@ -236,7 +238,7 @@ def columns(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def of_client(client: Client, values: Any) -> dict[str, Any]:
-    """Return what a client has spent, on what, and what it has to answer for good."""
+    """Return the charges of a client and its permanent answers."""
     protocol: Any = client.mechanism
     state = client._store.read()  # type: ignore[union-attr]
     found: dict[str, Any] = {
@@ -253,11 +255,11 @@ def of_client(client: Client, values: Any) -> dict[str, Any]:
         found["permanent"] = wire.encode(protocol, answers).hex()
     if all(isinstance(each, DBitFlipPM) for each in getattr(protocol, "protocols", [protocol])):
         reports = [wire.encode(protocol, client.report(value)) for value in values]
-        found["answers"] = [each.hex() for each in reports]  # nothing is drawn anew for a report
+        found["answers"] = [each.hex() for each in reports]  # reports are permanent
     return found
 
 
-# What is read
+# Tests
 
 
 def of_kind(*suffixes: str) -> pytest.MarkDecorator:
@@ -274,7 +276,7 @@ def of_kind(*suffixes: str) -> pytest.MarkDecorator:
 
 
 def agree(found: Any, expected: Any) -> bool:
-    """Compare what a file says: numbers up to rounding, everything else exactly."""
+    """Compare two contents: floats up to rounding, everything else exactly."""
     if isinstance(expected, dict):
         return found.keys() == expected.keys() and all(agree(found[k], expected[k]) for k in found)
     if isinstance(expected, list):
@@ -305,7 +307,7 @@ def test_every_file_is_expected() -> None:
 
 @pytest.mark.extras
 def test_folders_are_written_once(tmp_path: Path) -> None:
-    """What the present version writes is what the tests below read, and is never written over."""
+    """Check that the present version writes files of all kinds and never overwrites a folder."""
     write(tmp_path / "new")
     before = {each.name: each.read_bytes() for each in (tmp_path / "new").iterdir()}
     with pytest.raises(FileExistsError):
@@ -353,7 +355,7 @@ def test_the_command_line(file: Path, expected: dict[str, Any], same: bool, tmp_
 @pytest.mark.extras
 @of_kind(".parquet", ".packed")
 def test_no_other_survey(file: Path, expected: dict[str, Any], same: bool, tmp_path: Path) -> None:
-    """What is of one survey is refused by one that differs in the order of two labels."""
+    """Check that a survey with another order of two labels refuses the file."""
     spec = loaded(file, expected).to_spec()
     spec["attributes"][0]["categories"].reverse()
     Survey.from_spec(spec).save(tmp_path / "other.json")
@@ -361,7 +363,7 @@ def test_no_other_survey(file: Path, expected: dict[str, Any], same: bool, tmp_p
 
 
 def copied(file: Path, folder: Path) -> Path:
-    """Return a copy of a client's file, with its lock, that nobody else may read."""
+    """Return a copy of a client's file and its lock, without permissions for other users."""
     for each in (file, file.with_name(f"{file.name}.lock")):
         shutil.copyfile(each, folder / each.name)
         (folder / each.name).chmod(0o600)
@@ -370,7 +372,10 @@ def copied(file: Path, folder: Path) -> Path:
 
 @of_kind(".client")
 def test_clients(file: Path, expected: dict[str, Any], same: bool, tmp_path: Path) -> None:
-    """An old file goes on where it was: the same lasting answers, and none is paid for twice."""
+    """Check that a client continues from an old file.
+
+    It has the same permanent answers, and no class is charged twice.
+    """
     path, protocol = copied(file, tmp_path), registry.from_spec(expected["spec"])
     context, values = bytes.fromhex(expected["context"]), expected["values"]
     client = Client.open(path, protocol, context=context)
@@ -394,7 +399,7 @@ def test_clients(file: Path, expected: dict[str, Any], same: bool, tmp_path: Pat
 
 @of_kind(".device")
 def test_devices(file: Path, expected: dict[str, Any], same: bool, tmp_path: Path) -> None:
-    """The same for clients of surveys, which are asked for labels."""
+    """Check the same for clients of surveys, which report labels."""
     path, survey = copied(file, tmp_path), loaded(file, expected)
     device = survey.client(path)
     records = survey.encode(columns(expected["values"]))

@@ -1,6 +1,4 @@
-"""Over time: what memoization withholds from an averaging attacker, second rounds, and the errors
-of rounds combined.
-"""
+"""Tests over time: memoization against averaging attacks, second rounds, and combined rounds."""
 
 import os
 import pickle
@@ -53,16 +51,14 @@ from .faults import (
     ThirdValuesLeftOut,
 )
 
-# The averaging attack: a history stays within one memo class, and the attacker adds up what every
-# report says.
+# The averaging attack: the values of a user stay within one memo class, and the attacker adds up
+# the support of all reports.
 
 
 def of_one_class(
     protocol: Memoized, memory: Any, users: np.ndarray, values: np.ndarray
 ) -> np.ndarray:
-    """Return, for each user, values of the memo class of their value, as often as there are values,
-    shape (users, k).
-    """
+    """Return k values per user, all in the memo class of the user's value, shape (users, k)."""
     out = np.empty(len(users), protocol.report_dtype)
     own = protocol._remember(values, users, memory, out)
     classes = np.stack(
@@ -78,9 +74,10 @@ def of_one_class(
 
 
 def said(protocol: Memoized, reports: Any) -> np.ndarray:
-    """Return what each report says of each answer the attacker can guess.
+    """Return the support of each report for each answer that the attacker can guess.
 
-    Symbols, or bits (1 and 0 as +1 and −1).
+    Answers are symbols, values or bits. A bit of dBitFlipPM that is 1 counts as +1, a bit that is 0
+    as −1.
     """
     if isinstance(protocol, LGRR):
         return protocol.contributions(reports).astype(np.int64)
@@ -93,9 +90,9 @@ def said(protocol: Memoized, reports: Any) -> np.ndarray:
 
 
 def right(protocol: Memoized, sums: np.ndarray, reports: Any, values: np.ndarray) -> np.ndarray:
-    """Return how often the guess is right, for each user.
+    """Return 1 for each correct guess and 0 for each wrong one.
 
-    The own symbol, the own value, or the share of bits.
+    A guess is the user's symbol, the user's value, or one of the user's bits.
     """
     if isinstance(protocol, DBitFlipPM):
         truth = np.arange(protocol.b) == protocol.cell_of(values)[:, None]
@@ -111,8 +108,9 @@ def right(protocol: Memoized, sums: np.ndarray, reports: Any, values: np.ndarray
 
 
 def attack(protocol: Memoized, n: int, rounds: int) -> tuple[float, float, float]:
-    """Return how often averaging a panel's reports is right, how often one permanent answer is, and
-    the standard error of that.
+    """Return two shares of correct guesses, and the standard error of the second share.
+
+    The first guess averages all reports of a panel. The second guess uses one permanent answer.
     """
     panel, users, values = Panel(protocol, n, 77), np.arange(n), np.arange(n) * 7 % protocol.k
     history = of_one_class(protocol, panel._memory, users, values)
@@ -200,10 +198,7 @@ def test_averaging_clients_finds_the_planted_faults(protocol: Memoized) -> None:
 
 
 def test_a_redrawn_client_gives_the_value_away() -> None:
-    """What the attack would find without memory.
-
-    300 first reports of L-GRR name the value nearly always.
-    """
+    """Attack reports without memoization: 300 first reports of L-GRR reveal nearly every value."""
     protocol = LGRR(12, 2.0, 1.0)
     reports = protocol.randomize(np.repeat(np.arange(12), 300 * 20), 3).reshape(240, 300)
     guess = np.array([np.bincount(row, minlength=12).argmax() for row in reports])
@@ -299,7 +294,7 @@ def test_best_over_time() -> None:
     assert best(3, 2.0, 1.0) == LGRR(3, 2.0, 1.0)
     assert best(100, 2.0, 1.0) == LOSUE(100, 2.0, 1.0)
     assert best(100, 2.0, 1.9, of=(LOUE, LSUE)) == LSUE(100, 2.0, 1.9), (
-        "what cannot be realised is left out"
+        "protocols that cannot be realised are left out"
     )
     with pytest.raises(TypeError, match="one budget"):
         best(5, 1.0, 0.5, 0.1)
@@ -341,14 +336,14 @@ def test_impossible_tallies_of_buckets() -> None:
     protocol = DBitFlipPM(10, 2.0, b=6, d_bits=2)
     assert Tally(protocol, [1] * 6, [2] * 6, users=6).users == 6
     assert Tally(protocol, [1] * 6, [2] * 6, users=9).users == 9, (
-        "some of the users answer, as under SMP"
+        "only some users may answer, as with SMP"
     )
     for counts, n, users, wrong in (
-        ([1] * 6, [2] * 6, 5, "more than users=5, but 6"),
+        ([1] * 6, [2] * 6, 5, "at most users=5, but 6"),
         ([3] * 6, [2] * 6, 6, r"counts\[0\] = 3 is outside \[0, n=2\]"),
-        ([1] * 6, [2] * 5 + [1], 6, "how many users hold it"),
-        ([0] * 6, [6, 0, 0, 0, 0, 0], 6, "how many users hold it"),
-        ([1] * 6, 6, 6, "more than users=6, but 18"),
+        ([1] * 6, [2] * 5 + [1], 6, "number of users who hold each bucket"),
+        ([0] * 6, [6, 0, 0, 0, 0, 0], 6, "number of users who hold each bucket"),
+        ([1] * 6, 6, 6, "at most users=6, but 18"),
         ([1] * 10, [2] * 10, 10, "counts must have shape"),
     ):
         with pytest.raises(ValueError, match=wrong):
@@ -397,7 +392,7 @@ def test_privacy_of_solutions_over_time() -> None:
 
 
 def test_budgets_of_solutions_by_name() -> None:
-    """What is asked for under a name is given under that name, or refused."""
+    """Check that each budget is passed on under its name, or refused."""
     assert SMP(LGRR, [3, 4], eps_1=1.0, eps_perm=2.0) == SMP(LGRR, [3, 4], 2.0, 1.0)
     assert SPL(DBitFlipPM, [3, 4], eps_perm=2.0) == SPL(DBitFlipPM, [3, 4], 2.0)
     assert SMP(best, [3, 4], eps_perm=2.0, eps_1=1.0).protocols[0] == LGRR(3, 2.0, 1.0)
@@ -436,8 +431,9 @@ def group_counts(protocol: Any, reports: Any, groups: int) -> np.ndarray:
     "protocol", [LGRR(4, 2.0, 1.0), LOSUE(4, 2.0, 1.0), LOLH(5, 3.0, 1.0)], ids=repr
 )
 def test_rounds_of_the_same_users(protocol: Any) -> None:
-    """20 rounds: the standard error that is printed is that of 8000 groups of users, within 2 % (a
-    deviation of 0.4 %).
+    """Compare the stated standard error of 20 rounds with the deviation over 8000 groups of users.
+
+    The tolerance is 2 %, which is five standard deviations.
     """
     groups, users, rounds = 8000, 120, 20
     values = np.tile(np.repeat([0, 1], (30, 90)), groups)
@@ -452,10 +448,10 @@ def test_rounds_of_the_same_users(protocol: Any) -> None:
     truth = np.bincount([0] * 30 + [1] * 90, minlength=protocol.k) / users
     assert np.abs(combined.frequencies - truth).max() < 6 * combined.std.max()
     ratio = estimates.std(axis=0) / (combined.std * groups**0.5)
-    assert ratio[2:].mean() == pytest.approx(1, abs=0.02), "values nobody holds"
-    assert ratio[:2] == pytest.approx(1, abs=0.035), "the others, each alone: a deviation of 0.8 %"
+    assert ratio[2:].mean() == pytest.approx(1, abs=0.02), "values that no user holds"
+    assert ratio[:2] == pytest.approx(1, abs=0.035), "other values, deviation 0.8 %"
     wrong = protocol.estimate(sum(tallies))
-    assert wrong.std[2] < 0.9 * combined.std[2], "as if rounds were of new users"
+    assert wrong.std[2] < 0.9 * combined.std[2], "rounds treated as new users"
     one = protocol.estimate(tallies[0])
     assert over_rounds(tallies[:1]).std == pytest.approx(one.std)
     pair = estimates[:, [1, 2]].sum(axis=1).std() / (combined.group([1, 2]).std[0] * groups**0.5)
@@ -484,9 +480,9 @@ def test_intervals_of_combined_rounds_cover() -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("protocol", [LOSUE(4, 7.0, 6.0), DBitFlipPM(4, 8.0)], ids=repr)
 def test_intervals_where_few_permanent_answers_are_rare(protocol: Any) -> None:
-    """Many rounds of few users do not make a normal law.
+    """Check intervals where the distribution is not normal, in spite of many rounds.
 
-    30 rounds of 200 users, of whom hardly one has a wrong bit for ever.
+    There are 30 rounds of 200 users, and hardly any user has a wrong permanent bit.
     """
     groups, users = 400, 200
     panel, values = Panel(protocol, groups * users, 7), np.tile(np.repeat([0, 1], (195, 5)), groups)
@@ -503,9 +499,10 @@ def test_intervals_where_few_permanent_answers_are_rare(protocol: Any) -> None:
 
 
 def test_what_lasts_of_other_subjects() -> None:
-    """Rounds of one-shot protocols are independent; of dBitFlipPM they are all the same.
+    """Combine rounds of other mechanisms.
 
-    Attributes keep their users.
+    Rounds of one-shot protocols are independent. Rounds of dBitFlipPM are all the same. The users
+    of each attribute stay the same.
     """
     once = GRR(3, 1.0)
     panel = Panel(once, 1000, 1)
@@ -567,7 +564,7 @@ def test_panel_input() -> None:
     for n in (0, -1, 2.0, "5", None, True):
         with pytest.raises((ValueError, TypeError), match="n must"):
             Panel(protocol, n)
-    with pytest.raises(TypeError, match="protocol must be"):
+    with pytest.raises(TypeError, match="mechanism must be"):
         Panel(LGRR, 5)
     for values in ([0, 1], [0] * 6, [0, 1, 2, 3, 4], [0.0] * 5, None, 3, "abcde"):
         with pytest.raises((ValueError, TypeError), match="values"):
@@ -582,7 +579,7 @@ def test_panel_input() -> None:
         ValueError, match="values must be those of all n=1099511627776 users, not of 2"
     ):
         Panel(protocol, 2**40).report([0, 1])
-    assert panel._fresh[0].position == 0, "what is refused draws nothing"
+    assert panel._fresh[0].position == 0, "a refused call draws nothing"
     assert panel.report([1, 2], users=[4, 0]).shape == (2,)
     assert panel.report(3, users=2) in range(4)
     assert panel.tally([], users=[]).users == 0
@@ -604,7 +601,7 @@ def test_run_gives_an_estimate_a_round() -> None:
 
 
 def test_panels_share_nothing() -> None:
-    """Two panels of one stream, and a panel and randomize, have noise of their own.
+    """Check that two panels of one stream have different noise, and so have panel and randomize.
 
     The same seed repeats a panel.
     """
@@ -665,9 +662,9 @@ print(*peaks)
 
 @pytest.mark.process
 def test_rounds_of_a_million_users_need_no_memory() -> None:
-    """Two protocols, six rounds each, k = 100.
+    """Check the memory of six rounds of a million users, for two protocols with k = 100.
 
-    Within 2 GiB, and from the second round on nothing is added.
+    It is below 2 GiB, and grows by less than 20 MB after the second round.
     """
     run = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
     peaks = [int(peak) for peak in run.stdout.split()]
@@ -691,9 +688,10 @@ LINKED: list[tuple[Any, float, float]] = [
 def test_reports_of_one_user_are_linked_as_documented(
     protocol: Any, least: float, most: float
 ) -> None:
-    """Shares are of 1000 users: their errors are below 0.01, and limits are several of them away.
+    """Check the shares of linked users that the threat model documents.
 
-    ``linked`` says of each protocol what the table of the threat model says.
+    Shares are of 1000 users, so their errors are below 0.01. The limits are several errors away.
+    The attribute ``linked`` of each protocol agrees with the table of the threat model.
     """
     assert least <= share_linked(protocol) <= most
     sent_for_ever = {"seed", "positions"} & set(protocol.report_dtype.names or ())

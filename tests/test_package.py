@@ -1,4 +1,4 @@
-"""The package as it is installed: what it imports, where it can run, what it exports."""
+"""Tests of the installed package: its imports, its environments and its exports."""
 
 import importlib
 import os
@@ -28,13 +28,13 @@ from multi_freq_ldpy import (
 )
 
 ROOT = Path(multi_freq_ldpy.__file__).parent
-# The kernel that compiles soonest
+# The kernel that compiles fastest
 RANDOMIZE = (
     "from multi_freq_ldpy import SHE; noise = SHE(5, 1.0).randomize([0] * 9, rng=1);"
     " print(len(noise), noise.sum(axis=0))"
 )
 
-# Root may write everywhere; without capabilities it may not. For anybody else this changes nothing.
+# Root may write everywhere, so root drops its capabilities. For other users nothing changes.
 NO_PRIVILEGES = """
 import ctypes, os
 if os.getuid() == 0:
@@ -107,7 +107,7 @@ PATHS = {
 
 @pytest.mark.parametrize(("module", "names"), PATHS.items(), ids=list(PATHS))
 def test_modules_stay_where_they_are(module: str, names: str) -> None:
-    """Paths that documents name, for protocols written elsewhere."""
+    """Check the module paths that the documentation names for protocols outside the package."""
     found = importlib.import_module(f"multi_freq_ldpy.{module}")
     assert all(hasattr(found, name) for name in names.split())
 
@@ -134,7 +134,7 @@ OLD_NAMES: dict[str, Callable[[], object]] = {
 def test_old_names_work_and_warn(call: Callable[[], object]) -> None:
     with pytest.warns(DeprecationWarning, match="(protocol|target) is now mechanism") as warned:
         call()
-    assert [each.filename for each in warned] == [__file__], "it points at the caller"
+    assert [each.filename for each in warned] == [__file__], "it must point at the caller"
 
 
 def test_old_and_new_name_together_are_refused(tmp_path: Path) -> None:
@@ -147,9 +147,7 @@ def test_old_and_new_name_together_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_read_only_installation_and_home(tmp_path: Path) -> None:
-    """Where neither the package nor the home directory can be written, kernels are compiled anew
-    and work.
-    """
+    """Check that kernels work if neither the package nor the home directory can be written."""
     site, home = tmp_path / "site", tmp_path / "home"
     shutil.copytree(ROOT, site / "multi_freq_ldpy", ignore=shutil.ignore_patterns("__pycache__"))
     home.mkdir()
@@ -177,14 +175,14 @@ def test_kernels_are_cached_on_disk(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_changed_kernel_reaches_every_other(tmp_path: Path) -> None:
-    """A cached kernel holds code of the files it calls, whose change must not go unnoticed."""
+    """Check that a change of one kernel file also changes the cached kernels that call it."""
     shutil.copytree(
         ROOT, tmp_path / "multi_freq_ldpy", ignore=shutil.ignore_patterns("__pycache__")
     )
     here = {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     before = run(RANDOMIZE, **here)
     assert run(RANDOMIZE, **here) == before
-    changed = tmp_path / "multi_freq_ldpy" / "kernels" / "symbols.py"  # the noise calls it
+    changed = tmp_path / "multi_freq_ldpy" / "kernels" / "symbols.py"  # the noise kernel calls it
     text, right = changed.read_text(), "    return np.int64(product >> uint64(32))\n"
     assert text.count(right) == 1
     changed.write_text(
@@ -222,9 +220,10 @@ IndexDataCacheFile._save_data = full
 
 @pytest.mark.process
 def test_processes_that_compile_at_once(tmp_path: Path) -> None:
-    """Both would have read the index of the cache before either writes it.
+    """Compile one function for different types in two processes at once.
 
-    What they compile for different types is not mixed up.
+    Both processes read the index of the cache before either writes it. Their kernels must not be
+    mixed up.
     """
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     both = [
@@ -239,7 +238,7 @@ def test_processes_that_compile_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.process
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
-    """A disk that is full while a kernel is saved: the kernel is used, and not kept."""
+    """Simulate a full disk while a kernel is saved: the kernel is used, but not cached."""
     for code in (FULL + COUNT, FULL + COUNT, COUNT, COUNT):
         assert run(code, NUMBA_CACHE_DIR=str(tmp_path)) == "1 0 0 2"
 
@@ -252,7 +251,7 @@ def test_wrong_number_of_threads(value: str, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_numba_is_left_out_where_it_cannot_be_installed() -> None:
-    """In browsers; everywhere else it is a dependency."""
+    """Check that numba is a dependency everywhere except in browsers."""
     content = tomllib.loads((ROOT.parent.parent / "pyproject.toml").read_text())
     wanted = map(Requirement, content["project"]["dependencies"])
     (found,) = [each for each in wanted if each.name == "numba"]
@@ -274,7 +273,10 @@ for k in (4, 5): SHE(k, 1.0).randomize([1] * 10)
 
 @pytest.mark.process
 def test_compiling_is_said_once(tmp_path: Path) -> None:
-    """On a terminal, or to a logger; not where a cache has the kernels, nor without kernels."""
+    """Check that compiling is announced once, on a terminal or to a logger.
+
+    It is not announced if the kernels are cached, or if no kernels are used.
+    """
     said = []
     for where, mode, cache in (
         ("terminal", "never", "one"),

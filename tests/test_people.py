@@ -1,6 +1,6 @@
-"""What people see: labels, text, HTML, tables, pictures.
+"""Tests of output: labels, text, HTML, tables and figures.
 
-Groups, differences, all intervals together.
+They also cover groups, differences and simultaneous intervals.
 """
 
 import subprocess
@@ -96,14 +96,14 @@ def test_frames(kind: str) -> None:
     ], "labels of several types become text"
     assert list(several["attribute"].to_numpy()) == ["0"] * 3 + ["b"] * 3
     assert len(Estimates([estimate.norm(), estimate]).to_frame(kind)) == 6, (
-        "no error where there is none"
+        "post-processed estimates have no standard error"
     )
     assert list(made().labelled([1, 2.5, 3]).to_frame(kind)["value"].to_numpy()) == [1.0, 2.5, 3.0]
 
 
 @pytest.mark.process
 def test_without_the_extras() -> None:
-    """The core works without them, and says what to install."""
+    """Check that the core works without the extras, and that errors name the extra to install."""
     code = """
 import sys
 for name in ("narwhals", "pandas", "polars", "pyarrow", "matplotlib"):
@@ -162,8 +162,9 @@ def test_groups_by_label() -> None:
     ids=repr,
 )
 def test_differences_have_the_right_error(protocol: Any) -> None:
-    """The stated error is the spread over 2500 repetitions to within 7 % (five deviations), and the
-    mean is right.
+    """Compare the stated error with the deviation over 2500 repetitions, and check the mean.
+
+    The tolerance is 7 %, which is five standard deviations.
     """
     n, times = 3000, 2500
     held = [
@@ -191,8 +192,9 @@ def test_differences_have_the_right_error(protocol: Any) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("protocol", [GRR(5, 2.0), SMP(GRR, [5, 3], 4.0)], ids=repr)
 def test_differences_in_the_population(protocol: Any) -> None:
-    """With users drawn anew each time, the spread over 2500 repetitions is std_population to within
-    7 %, and more than std.
+    """Compare std_population with the deviation over 2500 repetitions, to within 7 %.
+
+    Users are drawn anew in each repetition. The deviation is larger than std.
     """
     shares, n, generator, found, stated = (
         np.array([0.5, 0.2, 0.15, 0.1, 0.05]),
@@ -256,13 +258,13 @@ def test_differences_are_sentences(counts: list[int], sentence: str) -> None:
 
 def test_impossible_differences_say_why() -> None:
     estimate = GRR(2, 1.0).estimate([0])
-    assert "percentage points (95 % interval: -100.0 to 100.0); the estimate is" in repr(
+    assert "percentage points (95 % interval: -100.0 to 100.0). The estimate" in repr(
         estimate.difference(0, 1)
     )
 
 
 def test_differences_between_groups_of_people() -> None:
-    """Frequencies, errors and labels of two estimates of different users, with other budgets."""
+    """Compare two estimates of different users with different budgets: values, errors, labels."""
     young, old = GRR(3, 1.0), OUE(3, 2.0)
     first = young.estimate(young.simulate([500, 300, 200], 1)).labelled("abc", "answer")
     second = old.estimate(old.simulate([2000, 1000, 1000], 2)).labelled("abc", "answer")
@@ -312,7 +314,7 @@ def test_differences_of_several_attributes() -> None:
 
 
 def test_one_group_of_people_may_be_large() -> None:
-    """With few users beside very many, the error is that of the few."""
+    """Compare few users with very many users: the error is that of the few users."""
     protocol = OUE(4, 1.0)
     few = protocol.estimate(protocol.simulate([10, 10, 10, 10], 1))
     many = protocol.estimate(protocol.simulate([10**6] * 4, 1))
@@ -339,7 +341,7 @@ def test_estimates_by_label() -> None:
 
 
 def test_estimates_outside_their_intervals_are_marked() -> None:
-    """In tables and on pages, with one footnote; nothing where nothing is outside."""
+    """Check the marks in tables and HTML, with one footnote, and no mark if none is outside."""
     estimate = GRR(3, 1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
     low, high = estimate.interval().T
     outside = (estimate.frequencies < low) | (estimate.frequencies > high)
@@ -353,14 +355,14 @@ def test_estimates_outside_their_intervals_are_marked() -> None:
 
 @pytest.mark.statistical
 def test_all_intervals_together() -> None:
-    """Simultaneous intervals of ten values all cover in 95 % of 600 repetitions or more.
+    """Check that ten simultaneous intervals all cover in about 95 % of 600 repetitions.
 
-    Single ones do not.
+    Single intervals all cover in less than 75 %.
     """
     protocol, held, generator = OUE(10, 1.0), np.arange(10) * 100, np.random.default_rng(2)
     true, n = held / held.sum(), int(held.sum())
     each = [protocol.estimate(protocol.simulate(held, generator)) for _ in range(600)]
-    # All in one: an interval depends on its own count only
+    # One estimate for all repetitions: an interval depends on its own count only
     counts, frequencies = (
         np.concatenate([getattr(one, name) for one in each]) for name in ("counts", "frequencies")
     )
@@ -382,7 +384,7 @@ def test_all_intervals_together() -> None:
     [(GRR(2, 1.0), 30), (GRR(3, 1.0), 3000), (OLH(4, 2.0), 40), (OUE(50, 1.0), 900)],
 )
 def test_all_intervals_share_the_error(protocol: Any, n: int, level: float) -> None:
-    """Each of k intervals has a k-th of the error: no more, and no less."""
+    """Check that each of k simultaneous intervals has exactly a k-th of the error."""
     k = protocol.k
     estimate = protocol.estimate(protocol.simulate(np.bincount(np.arange(n) % k), 3))
     together = estimate.interval(level, simultaneous=True)
@@ -407,7 +409,7 @@ def test_plots_show_what_they_are_given() -> None:
         for line in ax.lines
         if len(line.get_ydata()) == 3
     )
-    assert estimate.plot(truth=[2, 1, 1]) is not None, "counts will do"
+    assert estimate.plot(truth=[2, 1, 1]) is not None, "counts are accepted"
     assert len(estimate.norm().plot().patches) == 3
     assert OLH(200, 1.0).estimate([]).plot() is not None
     with pytest.raises(ValueError, match="truth must have 3 entries"):
@@ -470,7 +472,7 @@ def test_plots_show_what_they_are_given() -> None:
 
 
 def test_postprocessings_are_read_from_one_dict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Estimates, comparisons and the command line take what is in it, and nothing else."""
+    """Check that estimates and comparisons accept exactly the methods of the dict."""
     for name, process in (
         ("halved", lambda raw: raw.frequencies / 2),
         ("short", lambda raw: raw.frequencies[1:]),
@@ -494,7 +496,7 @@ def test_postprocessings_are_read_from_one_dict(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_protocol_has_one_look_in_all_figures() -> None:
-    """Colour and marker, whatever else is drawn; of one kind, no two protocols look alike."""
+    """Check that a protocol always has the same colour and marker, and that all look different."""
     assert {name for names in plots.LOOKS for name in names.split()} == set(registry.PROTOCOLS)
     names = list(registry.PROTOCOLS)
     together = dict(zip(names, plots.looks_of(names), strict=True))
@@ -518,13 +520,13 @@ def test_figures_explain_what_they_show() -> None:
     axes = found.plot(title="five values", colors={"GRR": "red"}, markersize=9)
     said = [text.get_text().replace("\n", " ") for text in axes.get_legend().get_texts()]
     assert said[:2] == ["GRR", "OUE"]
-    for word in ("band: 8 of 10 repetitions", "theory: the expected", "limit: the least any"):
+    for word in ("band: 8 of 10 repetitions", "theory: the expected", "limit: the least that"):
         assert any(word in each for each in said)
     assert axes.get_title(loc="left") == "five values"
     assert axes.get_ylabel() == "mean squared error"
     line = axes.get_lines()[0]
     assert line.get_color() == "red" and line.get_markersize() == 9
-    with pytest.raises(ValueError, match="colors must be by protocol, GRR, OUE, not SS"):
+    with pytest.raises(ValueError, match="keys of colors must be protocols, GRR, OUE, not SS"):
         found.plot(colors={"SS": "red"})
     plt.close("all")
 

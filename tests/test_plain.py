@@ -1,4 +1,4 @@
-"""Draws without a compiler: the same bytes, the same functions, and who chooses between them."""
+"""Tests of draws without a compiler, and of the choice between plain code and kernels."""
 
 import ast
 import os
@@ -22,7 +22,7 @@ PACKAGE = Path(multi_freq_ldpy.__file__).parent
 
 
 def imported_modules(path: Path) -> set[str]:
-    """Return what a file of the package imports, strings given to ``import_module`` included."""
+    """Return the modules that a file imports, including strings for ``import_module``."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -49,7 +49,7 @@ def test_nothing_else_imports_either() -> None:
 
 @pytest.mark.parametrize("first", [0, 2**32 - 5, 2**60])
 def test_blocks_of_the_key_stream(first: int) -> None:
-    """More blocks than are computed side by side, across the carry of the counter."""
+    """Compare more blocks than are computed at once, across the carry of the counter."""
     key, nonce = bytes(range(32)), 2**63 + 1
     numbers = np.arange(first, first + chacha.TOGETHER + 3, dtype=np.uint64)
     drawn = chacha.blocks(
@@ -61,7 +61,7 @@ def test_blocks_of_the_key_stream(first: int) -> None:
 
 @pytest.mark.parametrize("stride", [2, 4, 28, 64, 130])
 def test_bytes_of_users(stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Consecutive users and listed ones, in pieces, have the bytes at their numbers."""
+    """Check that consecutive and listed users read the bytes at their addresses, in pieces."""
     monkeypatch.setattr(chacha, "PIECE", 5 * stride)
     source, stream = Source.keyed(bytes(range(32)), 7), reference.Bytes(bytes(range(32)))
     listed = np.array([3, 0, 2**40, 5, 9, 1, 2, 8], np.uint64)
@@ -83,7 +83,7 @@ def test_an_unknown_mode_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run_python(code: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a fresh process, with the choice left to the package."""
+    """Run code in a new process, where the package chooses between plain code and kernels."""
     return subprocess.run(
         [sys.executable, *options, "-c", code],
         env={**os.environ, draws.VARIABLE: "auto", **environment},

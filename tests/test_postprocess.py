@@ -1,4 +1,4 @@
-"""Post-processings: what every method returns, what it is given, and what is refused."""
+"""Tests of post-processing: results and input of every method, and methods that are refused."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_every_method_makes_a_distribution(name: str, estimate: Estimate) -> Non
 
 @pytest.mark.parametrize("mechanism", [OUE(4, 1.0), SMP(GRR, [3, 4], 3.0)], ids=repr)
 def test_a_method_gets_the_standard_error(mechanism: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who was sampled included, which the channel does not know."""
+    """Check that the standard error includes the sampling of users, unlike the channel."""
     given: list[Raw] = []
 
     def keep(raw: Raw) -> Any:

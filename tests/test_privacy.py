@@ -1,4 +1,4 @@
-"""What is promised, in rational arithmetic."""
+"""Tests of the stated privacy, in rational arithmetic."""
 
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -20,7 +20,7 @@ TIGHT = (GRR, SUE, OUE, BLH, OLH, SS)
 def e_to(epsilon: float) -> Fraction:
     """Return a rational number just below e^ε, from Taylor's series.
 
-    Independent of the package's own arithmetic.
+    It is independent of the package's own arithmetic.
     """
     x, term, total = Fraction(epsilon), Fraction(1), Fraction(0)
     for i in range(1, 120):
@@ -68,8 +68,8 @@ def test_summed_histogram_on_exponents(epsilon: float) -> None:
     loss = Fraction(2 * protocol.weight, 2**32)
     assert loss <= Fraction(epsilon) < loss + Fraction(1, 2**31)
     assert Fraction(protocol.privacy.report) == loss
-    # Between two values two entries of the mean differ by one: the loss of each is at most s,
-    # whatever the report
+    # Between two values, two entries of the mean differ by one. The loss of each entry is at most s
+    # for every report
     assert max(protocol.log_law(y - 1) - protocol.log_law(y) for y in range(-50, 50)) == loss / 2
 
 
@@ -106,7 +106,7 @@ def test_best_hash_range(k: int, epsilon: float) -> None:
 
 
 def test_hashing_examples() -> None:
-    # Found at once, not by trying a million
+    # The best g is computed directly, not by trying a million values
     assert OLH(10**6, 13.0).g == pytest.approx(exp(13.0), rel=0.4)
     assert OLH(2**32 - 5, 20.0).g > 10**8
     assert next_prime(10**6) == 1000003
@@ -125,7 +125,7 @@ def test_least_primes_are_those_of_a_sieve() -> None:
     assert [next_prime(k) for k in range(9_900)] == expected.tolist()
 
 
-# Composite, but they pass the test of Miller and Rabin for the first two to eleven prime bases
+# Composite numbers that pass the Miller–Rabin test for the first two to eleven prime bases
 STRONG = [
     *(1373653, 25326001, 3215031751, 2152302898747, 3474749660383, 341550071728321),
     3825123056546413051,
@@ -191,7 +191,7 @@ def test_pair_moments(protocol: OneShot) -> None:
                     (own_other if u == v else others).append(product)
     channel = protocol.moments
     assert all(found == channel.own_other for found in own_other)
-    if isinstance(protocol, OLH | BLH):  # three values do not hash independently: right on average
+    if isinstance(protocol, OLH | BLH):  # hashes of three values are dependent: right on average
         assert sum(others) / len(others) == channel.others
     else:
         assert all(found == channel.others for found in others)
@@ -221,7 +221,7 @@ def test_laws_that_cannot_be_listed_say_so() -> None:
         SHE(3, 1.0),
         GRR(2**21, 1.0),
     ):
-        with pytest.raises(ValueError, match="law"):
+        with pytest.raises(ValueError, match="cannot be listed"):
             protocol.law(0)
     with pytest.raises(ValueError, match="value"):
         GRR(3, 1.0).law(3)

@@ -1,6 +1,4 @@
-"""Randomness: the published vectors of ChaCha20, kernels against the reference, streams, threads
-and forks.
-"""
+"""Tests of randomness: published vectors of ChaCha20, the reference, streams, threads, forks."""
 
 import copy as copy_module
 import os
@@ -101,8 +99,7 @@ def test_chacha_every_lane_and_the_carry_of_the_counter() -> None:
     assert out.tobytes() == b"".join(blocks)
 
 
-# Domains so large that every other seed is rejected, and that most symbols need the low half of
-# their word
+# Large domains, where every other seed is rejected and most symbols need the low half of a word
 HUGE = [GRR(2**32 - 5, 25.0), OLH(3_100_000_000, 5.0), BLH(3_100_000_000, 1.0)]
 HUGE_MEMOIZED = [
     LGRR(2**32 - 5, 30.0, 25.0),
@@ -111,7 +108,7 @@ HUGE_MEMOIZED = [
 ]
 
 
-# Numbers below 2³¹ + 1 are drawn from words of which every other is rejected
+# Domains of about 2³¹ values, where every other word is rejected
 REJECTED = [
     RSFD(GRR, [2**31 + 1, 3_100_000_000], 22.0),
     RSFD(OLH, [3_100_000_000] * 2, 20.0),
@@ -125,7 +122,7 @@ def test_draws_equal_the_reference(protocol: Any) -> None:
     ks = np.array(protocol.ks)
     n = max(20, (4000 if len(ks) == 1 else 500) // (ks.sum() + 20)) // len(ks) + 2
     n = n if protocol.parts[0][0].channel.binary else 12  # exact noise reads many blocks
-    # SMP numbers users from the beginning of a block
+    # SMP numbers users from the start of a block
     for first in (
         0,
         1234 if isinstance(protocol, SMP) else 12345,
@@ -148,8 +145,9 @@ def test_draws_equal_the_reference(protocol: Any) -> None:
 )
 @pytest.mark.usefixtures("way")
 def test_panel_equals_reference(protocol: Any) -> None:
-    """Permanent answers by user and memo class, in any order of users, and a second round that
-    moves on from call to call.
+    """Compare panels with the reference, for any order of users.
+
+    Permanent answers depend on user and memo class. The second round reads new bytes in every call.
     """
     n, key = 2**28, Stream(11).key
     users = np.array([5, 0, n - 1, 77, 2**20, 6, 4, 3, 2, 1, 12345, n - 2])
@@ -193,8 +191,8 @@ def test_byte_table_is_the_product_law(q: int) -> None:
     cells = np.bincount(owners[:owned], minlength=256)
     left = len(owners) - owned
     whole = [sum(int(w) << (64 * (7 - i)) for i, w in enumerate(row)) for row in fractions]
-    # An unowned word draws b uniformly and keeps it with its fraction: the fractions of all 256
-    # bytes add up to ``left``
+    # A word that no byte owns draws b uniformly and keeps it with its fraction. The fractions of
+    # all 256 bytes add up to ``left``
     assert sum(Fraction(whole[b.bit_count()], 2**512) for b in range(256)) == left
     for b in range(256):
         ones = b.bit_count()
@@ -279,7 +277,7 @@ def test_stream_pickles_and_hides_its_key() -> None:
         *own.spawn(2),
     ]
     assert len({each.key for each in copies}) == 9, (
-        "noise of the operating system is never used twice"
+        "keys from the operating system are never used twice"
     )
 
 
@@ -294,7 +292,7 @@ PANEL = LGRR(5, 2.0, 1.0)
 @pytest.mark.parametrize("copy", [pickle.dumps, copy_module.copy, copy_module.deepcopy])
 def test_workers_cannot_repeat_noise_by_accident(copy: Any, seeded: Any) -> None:
     if copy is copy_module.copy and isinstance(seeded, Panel):
-        (seeded,) = copy_module.copy(seeded)._fresh  # one object in both: no noise is repeated
+        (seeded,) = copy_module.copy(seeded)._fresh  # both copies share one stream
     with pytest.raises(TypeError, match=r"stream\.spawn\(n\)\[i\]\.key"):
         copy(seeded)
 
@@ -334,9 +332,9 @@ def test_threads_share_a_stream_without_sharing_noise() -> None:
 
 
 def test_threads_never_take_the_same_users() -> None:
-    """Four threads take users as often as they can, and are interrupted as often as Python can.
+    """Let four threads take users as fast as they can, with a very short switch interval.
 
-    Without a lock this fails in more than 99 of 100 runs; with one it cannot fail.
+    Without a lock this test fails in more than 99 of 100 runs. With a lock it cannot fail.
     """
     stream, start, many = Stream(9), threading.Barrier(4), 8000
     taken: list[list[int]] = [[], [], [], []]
@@ -357,7 +355,7 @@ def test_threads_never_take_the_same_users() -> None:
         sys.setswitchinterval(before)
     firsts = sorted(first for own in taken for first in own)
     shared = sum(after - first < 3 for first, after in pairwise(firsts))
-    assert shared == 0, "users were handed out twice"
+    assert shared == 0, "users were given out twice"
     assert firsts == list(range(0, 3 * 4 * many, 3)) and stream.position == 3 * 4 * many
 
 
@@ -381,7 +379,7 @@ def test_threads_get_what_one_thread_gets(cls: type[Protocol]) -> None:
 
 
 def in_child(work: object) -> bytes:
-    """Run ``work`` in a forked child and return the bytes it returns."""
+    """Run ``work`` in a forked child, and return its result, which is bytes."""
     assert callable(work)
     read, write = os.pipe()
     child = os.fork()
@@ -402,7 +400,7 @@ def test_a_forked_child_never_repeats_its_parents_noise() -> None:
     protocol, values = GRR(2**16, 0.1), np.zeros(100, np.int64)
     stream = Stream()
     protocol.randomize(values, stream)
-    GRR_Client(0, 200, 0.1)  # draws a thousand ahead
+    GRR_Client(0, 200, 0.1)  # draws a thousand reports ahead
     draws = {
         "rng=None": lambda: protocol.randomize(values).tobytes(),
         "Stream()": lambda: protocol.randomize(values, stream).tobytes(),
@@ -412,7 +410,7 @@ def test_a_forked_child_never_repeats_its_parents_noise() -> None:
         children = [in_child(draw) for _ in range(2)]
         assert len({*children, draw()}) == 3, what
         assert all(len(child) == 200 for child in children), what
-    # Several threads in the child
+    # The child uses several threads
     large = in_child(lambda: protocol.randomize(np.zeros(50_000, np.int64), 1)[-50:].tobytes())
     assert large == protocol.randomize(np.zeros(50_000, np.int64), 1)[-50:].tobytes()
 
@@ -434,7 +432,7 @@ def test_a_seeded_stream_refuses_to_go_on_after_a_fork() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_fork_while_other_threads_use_the_stream() -> None:
-    """The child must not wait for a lock that a vanished thread holds."""
+    """Check that the child does not wait for a lock that a thread of the parent holds."""
     stream, stop = Stream(), threading.Event()
 
     def take() -> None:
@@ -458,8 +456,8 @@ def test_a_fork_while_other_threads_use_the_stream() -> None:
 
 @pytest.mark.slow
 def test_sets_of_every_size_relation() -> None:
-    # Sets drawn with too many others have to lose some: rare, so forced here by a table that holds
-    # nearly everything
+    # Sets that are drawn too large must lose values. This is rare, so a table that draws nearly all
+    # values forces it here
     protocol = SS(50, 1.0)
     source = Source.of(Stream(2), b"test", 500)
     for other in (0, 2**62, 2**64 - 1):
@@ -486,7 +484,7 @@ def test_sets_of_every_size_relation() -> None:
 
 @pytest.mark.parametrize("mechanism", CASES + SOLUTIONS, ids=repr)
 def test_listed_users_are_honoured_or_refused(mechanism: Any) -> None:
-    """Users with numbers of their own draw what they would draw among consecutive ones."""
+    """Check that listed users get the reports that they would get among consecutive users."""
     users = np.array([7, 2, 2, 11])
     values = np.arange(12)[:, np.newaxis] % np.array(mechanism.ks)
     inputs = values[:, 0] if isinstance(mechanism, Protocol) else values

@@ -1,6 +1,4 @@
-"""Several attributes: what solutions are made of, errors with the sampling of users in them,
-tallies, tables, memory.
-"""
+"""Tests of several attributes: constructors, errors with sampled users, tallies, tables, memory."""
 
 import json
 import subprocess
@@ -63,7 +61,7 @@ def test_what_a_solution_is_made_of() -> None:
     assert SMP(best, [3, 60], 1.0, of=[(SUE,), (OUE,)]).protocols == (
         SUE(3, 1.0),
         OUE(60, 1.0),
-    ), "a list is one an attribute"
+    ), "a list has one entry per attribute"
     assert RSFD(OUE, [3, 4], 1.0, amplify=False).protocols == (OUE(3, 1.0), OUE(4, 1.0))
     assert SMP(GRR, [2, 3], 1.0) != SPL(GRR, [2, 3], 2.0)
     assert RSFD(OUE, [2, 3], 1.0) != RSFD(OUE, [2, 3], 1.0, fake="random")
@@ -147,9 +145,9 @@ def test_errors_of_factories_name_the_attribute() -> None:
 
 
 def test_best_compares_variances_as_they_are_among_fakes() -> None:
-    """The choice of the paper's RSpFD_ADP.
+    """Compare the choice with that of the paper's RSpFD_ADP.
 
-    Its variances at f = 0, with p and q at the amplified budget.
+    It compares variances at f = 0, with p and q of the amplified budget.
     """
     different = 0
     for d, k, epsilon in product((2, 3, 5, 10), (2, 3, 4, 6, 8, 10, 15, 30), (0.5, 1.0, 2.0, 4.0)):
@@ -159,7 +157,7 @@ def test_best_compares_variances_as_they_are_among_fakes() -> None:
         chosen = RSFD(best, [k] * d, epsilon).protocols[0]
         assert isinstance(chosen, GRR if grr <= oue else OUE)
         different += type(chosen) is not type(best(k, chosen.epsilon))
-    assert different, "the choice without fakes is another one somewhere"
+    assert different, "some choices differ from the choices without fakes"
 
 
 # Errors
@@ -167,9 +165,9 @@ def test_best_compares_variances_as_they_are_among_fakes() -> None:
 
 @pytest.mark.statistical
 def test_sampling_of_users_is_in_the_error() -> None:
-    """At ε = 5, k = 5, d = 5 and f = 0.5 intervals without it cover 42 %.
+    """Check the coverage of 7500 intervals at ε = 5, k = 5, d = 5 and f = 0.5.
 
-    7500 intervals, six standard deviations.
+    The tolerance is six standard deviations. Intervals without the variance of sampling cover 42 %.
     """
     solution, n, times, stream = SMP(GRR, [5] * 5, 5.0), 10_000, 1500, Stream(1)
     held = [np.array([n // 2, n // 2, 0, 0, 0])] * 5
@@ -181,9 +179,7 @@ def test_sampling_of_users_is_in_the_error() -> None:
     channel = solution.protocols[0].channel
 
     def half(users: int | None) -> tuple[float, float]:
-        """Return how often the interval holds 0.5, and the deviation in standard errors, of all
-        first values at once.
-        """
+        """Return the coverage of 0.5, and the deviation in standard errors, of all first values."""
         together = Estimate(channel.estimate(counts, answers), answers, channel, counts, users)
         low, high = together.interval().T
         return float(((low <= 0.5) & (high >= 0.5)).mean()), float(
@@ -206,7 +202,10 @@ def test_sampling_of_users_is_in_the_error() -> None:
 
 @pytest.mark.parametrize("cls", ONE_SHOT)
 def test_variance_under_sampling(cls: Any) -> None:
-    """The stated variance is the mean, over how many answer, of the noise and of who answers."""
+    """Compare the stated variance with the mean over all possible numbers of answering users.
+
+    The variance for a number of users has two parts: the noise, and the choice of the users.
+    """
     solution, n, f = SMP(cls, [3, 3, 3], 1.0), 40, 0.25
     channel = solution.protocols[0].channel
     answering = [(m, float(w)) for m, w in enumerate(binomial_law(n, Fraction(1, 3)))]
@@ -221,7 +220,7 @@ def test_variance_under_sampling(cls: Any) -> None:
     )
     assert solution.variance(0)[0] == float("inf")
     assert solution.variance(1, f) == pytest.approx([channel.variance(1, f)] * 3)
-    for users in (29_999_000, 30_001_000):  # on either side of where a series takes over
+    for users in (29_999_000, 30_001_000):  # below and above the limit of a series
         start, law = binomial(users, 1 / 3)
         assert mean_inverse(users, 1 / 3) == pytest.approx(
             (law / np.arange(start, start + law.size)).sum(), rel=1e-13
@@ -243,9 +242,9 @@ def binomial_law(n: int, p: Fraction) -> list[Fraction]:
 
 
 def test_variance_functions_of_the_paper_are_for_sampled_data() -> None:
-    """Ours are for given users.
+    """Compare the variances of the package, for given users, with the variances of the paper.
 
-    The difference is the variance of a sample, f·(1 − f)/n, and nothing else.
+    The difference is exactly the variance of a sample, f·(1 − f)/n.
     """
     d, n, epsilon = 3, 1000, 1.0
     for k, f in product((2, 5, 40), (0.0, 0.1, 0.5, 1.0)):
@@ -297,8 +296,9 @@ GROUPED = [
 @pytest.mark.statistical
 @pytest.mark.parametrize("solution", GROUPED, ids=repr)
 def test_groups_of_values(solution: Any) -> None:
-    """The error of a group under sampling and fakes, over 3000 tallies (five standard
-    deviations).
+    """Check the error of a group with sampling or fakes, over 3000 tallies.
+
+    The tolerance is five standard deviations.
     """
     k = solution.ks[0]
     held = [np.array([60, 10, 0, 40, 30, 60, 10][:k]), np.zeros(3, np.int64)]
@@ -321,7 +321,7 @@ def test_groups_of_values(solution: Any) -> None:
 @pytest.mark.statistical
 @pytest.mark.parametrize("solution", SMALL_SOLUTIONS, ids=repr)
 def test_reports_and_simulations_agree_on_tables(solution: Any) -> None:
-    """Records, their histograms and their reports estimate the same truth (six standard errors)."""
+    """Check the estimates from reports, records and histograms, to six standard errors."""
     rng = np.random.default_rng(5)
     table = np.stack([rng.integers(0, k, 30_000) // 2 for k in solution.ks], axis=1)
     held = [np.bincount(table[:, j], minlength=k) for j, k in enumerate(solution.ks)]
@@ -427,7 +427,7 @@ def test_impossible_tallies_are_refused() -> None:
     for counts, n, users, message in (
         ([1, 2, 0, 3], [3, 3, 7, 7], 10, "counts"),
         ([1, 2, 0, 3, 4], [3, 3, 7, 7, 7], 11, "n must say"),
-        ([1, 2, 0, 3, 4], [3, 2, 7, 7, 7], 10, "n must say"),
+        ([1, 2, 0, 3, 4], [3, 2, 7, 7, 7], 10, "n must be the same"),
         ([1, 2, 0, 3, 4], 10, 10, "n must say"),
         ([1, 1, 0, 3, 4], [3, 3, 7, 7, 7], 10, "attribute 0: counts must add up to n=3"),
     ):
@@ -512,12 +512,12 @@ def test_every_kind_of_table(make: Any) -> None:
             np.ma.array([[0, 0, 0], [0, 1, 2]], mask=[[0, 0, 0], [0, 1, 0]]),
             r"table has missing .* \[1, 1\]",
         ),
-        ([[0, 0], [0, 0]], r"table must have d=3 columns, one an attribute; not shape \(2, 2\)"),
+        ([[0, 0], [0, 0]], r"table must have d=3 columns, one per attribute; not shape \(2, 2\)"),
         (
             [[0, 0, 0], [0, 0], [0, 0, 0]],
-            r"table must have d=3 columns, one an attribute; row 1 is \[0, 0\]",
+            r"table must have d=3 columns, one per attribute; row 1 is \[0, 0\]",
         ),
-        ([0, 0], r"table must have d=3 columns, one an attribute; not shape \(2,\)"),
+        ([0, 0], r"table must have d=3 columns, one per attribute; not shape \(2,\)"),
         (np.zeros((2, 3, 1), int), r"not shape \(2, 3, 1\)"),
         (7, "table must have d=3 columns"),
         ("abc", "table must have d=3 columns"),
@@ -540,10 +540,10 @@ def test_wrong_tables(table: Any, message: str) -> None:
             solution.randomize(table, stream)
         with pytest.raises((ValueError, TypeError)) as refused:
             solution.randomize(table, stream)
-        assert len(str(refused.value)) < 500, "no dump of the table"
+        assert len(str(refused.value)) < 500, "the message must be short"
         with pytest.raises((ValueError, TypeError), match=message.replace("table", "data")):
             solution.simulate(table, stream)
-    assert stream.position == 0, "nothing is randomized"
+    assert stream.position == 0, "no report was drawn"
 
 
 def test_law_of_a_record() -> None:
@@ -553,7 +553,7 @@ def test_law_of_a_record() -> None:
         with pytest.raises((ValueError, TypeError), match="record"):
             solution.law(wrong)
     for large in (SPL(OUE, [9, 12], 1.0), RSFD(GRR, [2000, 2000], 1.0), SMP(OUE, [30, 2], 1.0)):
-        with pytest.raises(ValueError, match="law"):
+        with pytest.raises(ValueError, match="cannot be listed"):
             large.law([0, 0])
 
 
@@ -595,7 +595,7 @@ for make in (SPL, SMP, RSFD):
     solution, stream = make([GRR, GRR, OUE, OUE, OUE], [2, 5, 10, 20, 50], 2.0), Stream()
     tally = solution.tally(solution.randomize(records, stream) for _ in range(20))
     assert tally.users == 10_000_000
-status = pathlib.Path("/proc/self/status")  # elsewhere, the process that starts this one counts too
+status = pathlib.Path("/proc/self/status")  # elsewhere, ru_maxrss includes the parent
 lines = status.read_text().splitlines() if status.exists() else []
 peak = [int(line.split()[1]) for line in lines if line.startswith("VmHWM")]
 print(*peak or [resource.getrusage(resource.RUSAGE_SELF).ru_maxrss])
@@ -609,7 +609,10 @@ def test_ten_million_records_of_five_attributes_within_a_gibibyte() -> None:
 
 
 def test_sampled_attributes_are_uniform_and_do_not_depend_on_the_record() -> None:
-    """Counts of sampled attributes over a million users, by record (six standard deviations)."""
+    """Count the attributes that a million users sample, for two records.
+
+    The tolerance is six standard deviations.
+    """
     for solution in (SMP(GRR, [2, 2, 2], 1.0), RSFD(GRR, [2, 2, 2], 1.0)):
         for record in ([0, 0, 0], [1, 0, 1]):
             table = np.tile(record, (10**6, 1))

@@ -1,6 +1,6 @@
-"""What solutions promise.
+"""Tests of the stated privacy of solutions.
 
-Exact losses over all records and all reports, budgets that are never exceeded, the law of fakes.
+They cover exact losses over all records and reports, budgets, and the distribution of fakes.
 """
 
 from fractions import Fraction
@@ -39,13 +39,12 @@ SIZES = [ks for d in (2, 3) for ks in combinations_with_replacement((2, 3, 4), d
 EPSILONS = (0.5, 1.0, 2.0)
 
 
-# Exact losses. The law of a report is put together here from the laws of the protocols; reports
-# whose likelihoods are proportional, for
-# all values alike, are one class.
+# Exact losses. The distribution of a report is computed here from those of the protocols. Reports
+# whose likelihoods are proportional for all values are one class.
 
 
 def fake_law(protocol: Any, kind: str) -> dict[bytes, Fraction]:
-    """Return the law of a fake report, from what it is said to be."""
+    """Return the distribution of a fake report, from its definition."""
     laws = [protocol.law(v) for v in range(protocol.k)]
     if not isinstance(protocol, UnaryEncoding):
         return dict.fromkeys(laws[0], Fraction(1, len(laws[0])))  # uniform
@@ -59,20 +58,19 @@ def fake_law(protocol: Any, kind: str) -> dict[bytes, Fraction]:
 
 
 def classes(protocol: Any, fake: dict[bytes, Fraction] | None) -> np.ndarray:
-    """Return the different rows of likelihoods over values, relative to a fake report or to value
-    0.
-    """
+    """Return the different rows of likelihoods, relative to a fake report or to value 0."""
     laws = [protocol.law(v) for v in range(protocol.k)]
     rows = {tuple(law[y] / (fake[y] if fake else laws[0][y]) for law in laws) for y in laws[0]}
     return np.array([[float(x) for x in row] for row in rows])
 
 
 def losses(solution: Any, kind: str) -> tuple[float, float]:
-    """Return the largest log-ratio over all pairs of records and all reports, and over pairs that
-    differ in one attribute.
+    """Return the largest log-ratios over all reports, for two sets of pairs of records.
+
+    The first set has all pairs. The second set has the pairs that differ in one attribute.
     """
     hidden = isinstance(solution, RSFD)
-    if any(hasattr(each, "protocols") for each in solution.protocols):  # solutions within it
+    if any(hasattr(each, "protocols") for each in solution.protocols):  # nested solutions
         each = [
             losses(
                 part if hasattr(part, "protocols") else SMP.of([part]), getattr(part, "fake", "")
@@ -84,7 +82,7 @@ def losses(solution: Any, kind: str) -> tuple[float, float]:
     tables = [
         classes(each, fake_law(each, kind) if hidden else None) for each in solution.protocols
     ]
-    if isinstance(solution, SMP):  # a report speaks of one attribute
+    if isinstance(solution, SMP):  # a report is about one attribute
         found = max(log((table.max(axis=1) / table.min(axis=1)).max()) for table in tables)
         return found, found
     d, likelihoods = solution.d, np.array(0.0 if hidden else 1.0)
@@ -140,9 +138,7 @@ def test_exact_loss_of_solutions(way: str, over: Any) -> None:
     "solution", [s for s in SMALL_SOLUTIONS if SHE not in map(type, s.protocols)], ids=repr
 )
 def test_law_of_solutions_is_that_of_their_protocols(solution: Any) -> None:
-    """The law a solution states, summed up over classes, loses what the test's own enumeration of
-    its protocols loses.
-    """
+    """Compare the loss from the stated distribution with the enumeration in this file."""
     found = exact_epsilon(solution)
     assert [found, found.attribute] == pytest.approx(
         losses(solution, getattr(solution, "fake", "zero")), abs=1e-9
@@ -150,15 +146,13 @@ def test_law_of_solutions_is_that_of_their_protocols(solution: Any) -> None:
     assert (found.ratio, found.attribute.ratio) == (
         solution.privacy.ratio,
         solution.privacy.ratio_attribute,
-    ), "exactly"
+    ), "ratios must be exactly equal"
 
 
 @pytest.mark.parametrize("kind", ["zero", "random"])
 @pytest.mark.parametrize("cls", HIDDEN)
 def test_moments_of_fakes(cls: Any, kind: str) -> None:
-    """What a fake report contributes to one value and to two, from the law of what it is said to
-    be: exactly.
-    """
+    """Compare the moments of a fake report with its distribution, exactly."""
     for k, epsilon in ((2, 1.0), (4, 0.5), (5, 3.0)):
         protocol = cls(k, epsilon)
         fake, law = protocol._fake(kind), fake_law(protocol, kind)
@@ -214,7 +208,7 @@ def test_amplified_budget_is_rounded_down(d: int, epsilon: float) -> None:
 
 
 def test_mixed_budgets() -> None:
-    """Losses of solutions over protocols of different budgets, against their laws."""
+    """Check the stated losses of solutions whose protocols have different budgets."""
     protocols = [GRR(2, 0.5), OUE(3, 2.0), SS(4, 1.0)]
     for make in (
         SPL.of,

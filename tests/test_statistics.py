@@ -1,6 +1,6 @@
-"""Estimates and their errors. Fixed seeds.
+"""Tests of estimates and their errors, with fixed seeds.
 
-Each comparison rejects beyond five standard deviations (6·10⁻⁷) or more.
+Each comparison rejects at five standard deviations (6·10⁻⁷) or more.
 """
 
 import pickle
@@ -43,7 +43,7 @@ from .cases import ONE_SHOT
 @pytest.mark.statistical
 @pytest.mark.parametrize("cls", ONE_SHOT)
 def test_moments_of_millions_of_reports(cls: type[OneShot]) -> None:
-    """Of so many reports an error of half a per cent is five standard deviations."""
+    """Check the moments of millions of reports: half a per cent is five standard deviations."""
     protocol = cls(4, 1.0)
     n, batch = 3 * 10**6 if cls is not SHE else 10**6, 10**6  # exact noise takes longer to draw
     first, second = np.zeros(4), np.zeros(4)
@@ -68,7 +68,7 @@ def test_moments_of_millions_of_reports(cls: type[OneShot]) -> None:
         assert second[v] / n == pytest.approx(float(square), rel=0.01)
 
 
-# Small counts, large counts, and the corners where a normal law is furthest from the truth
+# Small counts, large counts, and cases where the normal distribution is furthest from the exact one
 GRID = [
     (cls, k, epsilon, n)
     for cls in (GRR, OLH, SS, SUE, OUE, THE, BLH)
@@ -88,7 +88,7 @@ GRID = [
 @pytest.mark.parametrize("of", ["sample", "population"])
 @pytest.mark.parametrize(("cls", "k", "epsilon", "n"), GRID)
 def test_intervals_cover(cls: type[OneShot], k: int, epsilon: float, n: int, of: str) -> None:
-    """Exact probabilities that 95 % intervals cover: nothing is drawn."""
+    """Compute the exact coverage of 95 % intervals, without drawing reports."""
     channel = cls(k, epsilon).channel
     for f in (0.0, 0.1, 0.5):
         if of == "sample" and n * f != round(n * f):
@@ -102,12 +102,12 @@ def test_intervals_cover(cls: type[OneShot], k: int, epsilon: float, n: int, of:
 @pytest.mark.statistical
 @pytest.mark.parametrize("cls", [GRR, OUE, SS, OLH])
 def test_intervals_of_estimates_cover(cls: type[OneShot]) -> None:
-    """The same through the public path: reports, tally, estimate, interval."""
+    """Check the coverage through the public methods: simulate, estimate, interval."""
     protocol = cls(4, 1.0)
     held, times = np.array([0, 100, 500, 400]), 1000
     stream = Stream(5)
     each = [protocol.estimate(protocol.simulate(held, stream)) for _ in range(times)]
-    # All in one: an interval depends on its own count only
+    # One estimate for all repetitions: an interval depends on its own count only
     counts, frequencies = (
         np.concatenate([getattr(one, name) for one in each]) for name in ("counts", "frequencies")
     )
@@ -132,10 +132,11 @@ def test_intervals_cover_where_only_large_frequencies_are_certain(
     k: int,
     n: int,
 ) -> None:
-    """With large budgets and two buckets a count varies less the larger f is: from 50 to nearly 0.
+    """Compute the exact coverage for BLH with large budgets, without drawing reports.
 
-    Laws are exact: nothing is drawn. A normal law, taken for counts of so small a variance, covers
-    less than 93 % at some of these sizes; the exact one covers 97 %.
+    The variance of a count falls from 50 to nearly 0 as f grows. For counts with so small a
+    variance, the normal distribution covers less than 93 % at some of these sizes. The exact
+    distribution covers 97 %.
     """
     channel = BLH(k, epsilon).channel
     for f in (0.0, 0.1, 0.5, 0.8, 0.95, 0.97, 0.99, 1.0):
@@ -147,7 +148,7 @@ def test_intervals_cover_where_only_large_frequencies_are_certain(
 
 @pytest.mark.parametrize("n", [20, 70, 200])
 def test_few_reports_cover(n: int) -> None:
-    """Every count is gone through: no interval of 95 % covers less, and not much more on average.
+    """Check that 95 % intervals cover at least 95 % for all counts, and below 97 % on average.
 
     Limits with half of the error on either side cover 98.5 % on average.
     """
@@ -175,7 +176,7 @@ def test_few_reports_cover(n: int) -> None:
 def test_no_parameter_is_stepped_over(
     protocol: Any, n: int, f: float, level: float, of: str
 ) -> None:
-    """Kept frequencies are no interval: a coarse search for the ends would miss some."""
+    """Check cases where the frequencies that fit are no interval: a coarse search misses some."""
     channel = protocol.channel
     start, law = channel.count_law(n, f, sampled=of == "population")
     counts = start + np.arange(law.size)
@@ -185,7 +186,7 @@ def test_no_parameter_is_stepped_over(
 
 @pytest.mark.parametrize(("protocol", "most"), [(OUE(8, 1.0), 0.97), (SS(8, 0.5), 1.0)])
 def test_few_reports_of_groups_cover(protocol: Any, most: float) -> None:
-    """The law of the count comes from the listed reports, not from the channel."""
+    """Check coverage with the distribution of the listed reports, not that of the channel."""
     for of in ("sample", "population"):
         law = partial(group_law, protocol, 3, sampled=of == "population")
         covered = measure_few(protocol.channel.group(3), 50, of, law)
@@ -206,7 +207,7 @@ def test_few_reports_of_groups_cover(protocol: Any, most: float) -> None:
 def test_differences_of_few_reports_cover(
     protocol: Any, n: int, shares: tuple[float, float], of: str
 ) -> None:
-    """Exact probabilities; limits from the normal law cover 83 % at the first."""
+    """Compute the exact coverage. Limits of a normal distribution cover 83 % in the first case."""
     assert 0.945 < measure_difference(protocol.channel, n, shares, of) < 0.995
 
 
@@ -226,7 +227,7 @@ def test_differences_between_few_users_cover(
 )
 @pytest.mark.parametrize("sampled", [False, True])
 def test_laws_of_differences(protocol: Any, sizes: tuple[int, int], sampled: bool) -> None:
-    """The law of a difference of counts is that of the listed reports, user by user."""
+    """Compare the distribution of a difference of counts with that of the listed reports."""
     one, two = sizes
     n, shares = 5, (0.4, 0.2)
     start, law = protocol.channel.difference_law(sizes, n, shares, sampled=sampled)
@@ -263,10 +264,11 @@ def test_intervals_cover_where_few_users_were_sampled(
     n: int,
     users: int,
 ) -> None:
-    """n of the users answered, any n of them alike; f is the share of m values among all users.
+    """Compute the exact coverage if n of the users answered, where any n are equally likely.
 
-    The law of the count is exact: a hypergeometric number of holders among those who answered, and
-    binomial noise. Limits that ignore who was sampled would cover 13 % where there is little noise.
+    The frequency f is the share of m values among all users. The number of holders among the n
+    users is hypergeometric, and the noise is binomial. With little noise, limits without the
+    variance of sampling would cover 13 %.
     """
     single, channel = protocol.channel, protocol.channel.group(m) if m > 1 else protocol.channel
     counts = np.arange(m * n + 1)
@@ -326,9 +328,9 @@ def test_wider_levels_contain_narrower_ones() -> None:
 
 
 def test_sampled_users_widen_the_error() -> None:
-    """Where n of the users answered, who did is random.
+    """Check the variance that is added if n of the users answered at random.
 
-    The variance has f(1 − f)/n·(users − n)/(users − 1) more.
+    It is f(1 − f)/n·(users − n)/(users − 1).
     """
     channel = Affine(0.9, 0.1)
     part = Estimate(np.array([0.5]), 100, channel, np.array([50]), users=500)
@@ -437,7 +439,7 @@ def test_projection_is_the_nearest_distribution() -> None:
 
 @pytest.mark.parametrize("cls", ONE_SHOT)
 def test_maximum_likelihood(cls: type[OneShot]) -> None:
-    """No other distribution has a higher likelihood; for GRR the closed form agrees."""
+    """Check that no other distribution has a higher likelihood, and the closed form for GRR."""
     protocol = cls(4, 1.5)
     reports = protocol.randomize(np.repeat([0, 1, 2], [150, 100, 50]), 4)
     found = protocol.em(reports, tol=1e-6).frequencies
@@ -455,7 +457,7 @@ def test_maximum_likelihood(cls: type[OneShot]) -> None:
     assert max(map(likelihood, nearby)) <= likelihood(found) + 2e-6
     if cls is GRR:
         assert np.allclose(protocol.estimate(reports).mle().frequencies, found, atol=1e-4)
-        # Two values get nothing, which changes what the others get
+        # Two frequencies become 0, which changes the other frequencies
         few = protocol.randomize(np.repeat([0, 1], [150, 5]), 4)
         closed = protocol.estimate(few).mle().frequencies
         assert (closed == 0).sum() == 2 and np.allclose(
@@ -486,9 +488,9 @@ def test_tiny_budgets_keep_their_digits(epsilon: float) -> None:
 
 
 def test_likelihood_ratio_is_that_of_the_law() -> None:
-    """What a report says about two values is ratio to 1 exactly if it supports one of them.
+    """Check the assumption of em: two likelihoods of a report differ by ``ratio`` or not at all.
 
-    The assumption behind em.
+    They differ if and only if the report supports exactly one of the two values.
     """
     for cls in ONE_SHOT:
         if cls is SHE:

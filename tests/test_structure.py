@@ -1,4 +1,4 @@
-"""Short ways: how far it is from a verb to its kernel, and what is done once only."""
+"""Tests of the structure: few calls between a method and its kernel, and work done only once."""
 
 import inspect
 import re
@@ -56,7 +56,7 @@ ONE_EACH: list[Any] = [
 
 @pytest.mark.parametrize("mechanism", ONE_EACH, ids=repr)
 def test_from_randomize_to_its_kernel_are_four_calls(mechanism: Any) -> None:
-    """The shortest way from ``randomize`` to a compiled function."""
+    """Count the calls on the shortest way from ``randomize`` to a compiled function."""
     values = np.zeros((3, len(mechanism.ks)), np.int64)
     inputs = values if len(mechanism.ks) > 1 else values[:, 0]
     mechanism.randomize(inputs, 1)
@@ -95,7 +95,7 @@ def test_nobody_asks_for_a_solution_by_its_class() -> None:
 
 
 def bare_any(annotation: Any) -> bool:
-    """Tell whether an annotation is Any, or a union or sequence with it."""
+    """Return True if an annotation is Any, or a union or sequence that contains Any."""
     if annotation is Any:
         return True
     origin, arguments = getattr(annotation, "__origin__", None), getattr(annotation, "__args__", ())
@@ -119,7 +119,7 @@ ANYTHING = {
     "recommend": "a domain size, or several",
     "Comparison.plot": "axes of matplotlib",
 }
-"""Where a value really is anything."""
+"""Functions with parameters or results of any type, and the reason."""
 
 
 @pytest.mark.parametrize("name", [*ldp.__all__, "Mechanism"])
@@ -143,7 +143,7 @@ def test_public_signatures_have_types(name: str) -> None:
 
 @pytest.mark.parametrize("mechanism", [*SMALL, *SMALL_SOLUTIONS, Hadamard(5, 1.0)], ids=repr)
 def test_counts_of_checked_reports(mechanism: Any) -> None:
-    """``count`` gives what ``tally`` counts, and how many reports speak of each value."""
+    """Compare ``count`` with the counts of ``tally`` and its numbers of reports per value."""
     values = np.zeros((300, len(mechanism.ks)), np.int64)
     reports = mechanism.randomize(values if hasattr(mechanism, "protocols") else values[:, 0], 1)
     counts, n = mechanism.count(wire.decode(mechanism, wire.encode(mechanism, reports)))
@@ -208,7 +208,7 @@ def test_a_report_is_validated_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_report_recalls_once_and_writes_once(
     mechanism: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lasts is derived once for each leaf that is reported, and the file serialised once."""
+    """Check that permanent answers are derived once per leaf, and the file is written once."""
     record = [0] * len(mechanism.ks)
     value = record if hasattr(mechanism, "protocols") else 0
     client = Client.open(tmp_path / "client", mechanism)
@@ -235,7 +235,7 @@ def test_a_report_recalls_once_and_writes_once(
 
 
 def test_a_file_that_others_write_is_read_again(tmp_path: Path) -> None:
-    """What was read last is used again only while the file has the same bytes."""
+    """Check that a cached state is used only while the file has the same bytes."""
     mechanism, path = LGRR(5, 2.0, 1.0), tmp_path / "client"
     one, other = Client.open(path, mechanism), Client.open(path, mechanism)
     old = path.read_bytes()
@@ -253,7 +253,10 @@ def test_a_file_that_others_write_is_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mechanism", [*SMALL, *SMALL_SOLUTIONS, Hadamard(5, 1.0)], ids=repr)
 def test_likelihoods_are_those_of_the_law(mechanism: Any) -> None:
-    """Every report under the first and the last input; bytes are taken as well as reports."""
+    """Compare likelihoods with the distribution, for the first and the last input.
+
+    Reports may be given as reports or as bytes.
+    """
     single = not hasattr(mechanism, "protocols")
     if any(isinstance(each, SHE) for each in mechanism.leaves):
         nothing: Any = 0 if single else [0] * len(mechanism.ks)
@@ -294,7 +297,7 @@ def test_likelihoods_of_what_is_none(report: Any, value: Any, message: str) -> N
 
 
 def test_channels() -> None:
-    """A channel made without a kind is affine; contributions of ±1 have a known law."""
+    """Check that ``Channel`` makes an affine channel, and the distribution for ±1."""
     assert type(Channel(0.5, 0.25)) is Affine
     assert Channel(0.5, q=0.25) == Affine(0.5, 0.25)
     binary, signs = Affine(0.75, 0.5), Affine(0.5, 0.0, 1.0, 1.0, 0.0, 0.0)
@@ -314,7 +317,7 @@ def test_channels() -> None:
 
 
 def test_a_second_round_is_written_once() -> None:
-    """Two rounds of independent bits, and what lasts of them, by hand."""
+    """Compare two rounds of independent bits, and their permanent part, with the formulas."""
     p, q, keep, flip = Fraction(3, 4), Fraction(1, 3), Fraction(4, 5), Fraction(1, 5)
     first = Affine(p, q, own_other=p * q, others=q * q)
     both = first.then(keep, flip)
@@ -334,7 +337,7 @@ def test_a_second_round_is_written_once() -> None:
 def test_threads_do_not_change_what_was_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a read returns is what it read, whatever another thread has read meanwhile."""
+    """Check that a read returns its own content, even if another thread reads meanwhile."""
     client = Client.open(tmp_path / "client", LGRR(5, 2.0, 1.0))
     old = client._store.read()
     other = Client.open(tmp_path / "client", LGRR(5, 2.0, 1.0))
@@ -354,7 +357,7 @@ def test_threads_do_not_change_what_was_read(
 
 @pytest.mark.parametrize("n", [2**33, 3 * 2**32, 2**40])
 def test_counts_of_many_noisy_reports(n: int) -> None:
-    """Bounds of counts are compared without products, which would overflow."""
+    """Check the bounds of very large counts, for which products would overflow."""
     protocol = SHE(3, 1.0)
     tally = protocol.simulate([n, 1, 1], 1)
     assert tally.users == n + 2
@@ -365,7 +368,7 @@ def test_counts_of_many_noisy_reports(n: int) -> None:
 
 
 def test_signs_come_in_portions_of_two() -> None:
-    """Limits of small counts are those of the same reports counted as 0 and 1."""
+    """Compare the limits of counts of ±1 with those of the same reports counted as 0 and 1."""
     for epsilon, n in ((2.0, 51), (3.0, 150)):
         p = np.exp(epsilon) / (1 + np.exp(epsilon))
         zeros, signs = Affine(p, 0.5), Affine(2 * p - 1, 0.0, 1.0, 1.0)
@@ -379,7 +382,7 @@ def test_signs_come_in_portions_of_two() -> None:
 
 
 class Doubled(Channel):
-    """A channel of another kind: an affine one whose counts come twice."""
+    """A channel of another kind: an affine channel with doubled counts."""
 
     def __init__(self, inner: Affine) -> None:
         self.inner = inner
@@ -404,7 +407,7 @@ class Doubled(Channel):
 
 
 class CountedTwice(GRR):
-    """A report contributes 2 to the value it names. >>>"""
+    """Protocol whose report contributes 2 to the reported value. >>>"""
 
     @property
     def moments(self) -> Any:
@@ -429,7 +432,7 @@ class CountedTwice(GRR):
 
 
 def test_a_channel_of_another_kind_is_checked_as_far_as_that_goes() -> None:
-    """Checks that do not apply say so, and none fails inside."""
+    """Run all checks: some are not applicable and say so, and no check fails."""
     for mechanism in (CountedTwice(4, 1.0), SMP(CountedTwice, [3, 2], 1.0)):
         found = checks.check_protocol(mechanism)
         away = {name for name, what in found.items() if what != "holds"}
@@ -438,7 +441,7 @@ def test_a_channel_of_another_kind_is_checked_as_far_as_that_goes() -> None:
 
 
 class Shifted(Hadamard):
-    """Gathers how often each index came, and needs n to settle. >>>"""
+    """Protocol that gathers the count of each index, and needs n to settle. >>>"""
 
     def _gather(self, reports: Any) -> Any:
         return np.bincount(reports >> 1 << 1 | reports & 1, minlength=2 * self._space)[
@@ -447,12 +450,12 @@ class Shifted(Hadamard):
 
     def _settle(self, gathered: Any, n: Any) -> Any:
         assert n.shape == (self.k,)
-        # Of n reports, those that were not gathered have the sign −1
+        # The other reports, which were not gathered, have the sign −1
         return n - gathered.sum()
 
 
 def test_settling_gets_the_numbers_of_its_own_part() -> None:
-    """Every part settles with how many reports speak of its own values."""
+    """Check that every part settles with the number of reports about its own values."""
     solution = SMP.of([Shifted(3, 1.0), Shifted(5, 1.0)])
     reports = solution.randomize(np.zeros((4000, 2), np.int64), 1)
     counts, n = solution.count(reports)
@@ -464,7 +467,10 @@ def test_settling_gets_the_numbers_of_its_own_part() -> None:
 
 
 def test_groups_of_signs_have_limits_that_cover() -> None:
-    """A group has no known law: Bernstein's inequality has the whole width of a contribution."""
+    """Check the limits of a group, which has no known distribution.
+
+    Bernstein's inequality uses the whole width of a contribution.
+    """
     channel = Affine(0.5, 0.0, 1.0, 1.0, 0.0, 0.0).group(3)
     assert (channel.smallest, channel.largest, channel.unit) == (-3, 3, 2.0)
     assert not channel.known_law
@@ -477,7 +483,7 @@ def test_groups_of_signs_have_limits_that_cover() -> None:
 
 @pytest.mark.parametrize("mechanism", [GRR(3, 1.0), SMP(GRR, [3, 2], 1.0)], ids=repr)
 def test_tallies_have_n_as_they_are_written(mechanism: Any) -> None:
-    """One number where every report speaks of every value, one per value elsewhere."""
+    """Check n in bytes: one number if all reports are about all values, else one per value."""
     values = np.zeros((50, len(mechanism.ks)), np.int64)
     tally = mechanism.tally(mechanism.randomize(values if len(mechanism.ks) > 1 else values[:, 0]))
     data = tally.to_bytes()[: -tallies.DIGEST]
@@ -496,21 +502,21 @@ def test_tallies_have_n_as_they_are_written(mechanism: Any) -> None:
 
 
 class Bare(OneShot):
-    """Says nothing of its reports. >>>"""
+    """Protocol that does not define its reports. >>>"""
 
     def _randomize(self, values: Any, source: Any, out: Any) -> None:
         out[:] = 0
 
 
 class Short(Hadamard):
-    """Gathers fewer numbers than it says. >>>"""
+    """Protocol that gathers fewer numbers than stated. >>>"""
 
     def _gather(self, reports: Any) -> Any:
         return super()._gather(reports)[1:]
 
 
 class Long(Hadamard):
-    """Settles more counts than it has values. >>>"""
+    """Protocol that settles more counts than it has values. >>>"""
 
     def _settle(self, gathered: Any, n: Any) -> Any:
         return np.concatenate((super()._settle(gathered, n), [0]))
@@ -532,14 +538,14 @@ def test_protocols_that_are_not_whole(make: Any, message: str) -> None:
 
 
 class Hidden(Hadamard):
-    """Has fakes, and contributions of −1 and 1. >>>"""
+    """Protocol with fakes, and with contributions of −1 and 1. >>>"""
 
     def _fake(self, kind: str) -> Fake:
         return Fake.of_uniform_value(self, Fraction(1), Fraction(1))
 
 
 class Plain(GRR):
-    """Has fakes whose probability is added up over all values. >>>"""
+    """Protocol with fakes whose probability is a sum over all values. >>>"""
 
     def _fake(self, kind: str) -> Fake:
         low = self.k * self.chances[1]

@@ -1,4 +1,4 @@
-"""Surveys: tables of every kind in and out, labels, what is refused, files, users over time."""
+"""Tests of surveys: tables of every kind, labels, refused input, files, users over time."""
 
 import json
 import os
@@ -46,7 +46,7 @@ KINDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_tables_of_every_kind(kind: str) -> None:
-    """What is made of a table is of its kind, and the reports are those of the same numbers."""
+    """Check that results have the kind of the table, and that all kinds give the same reports."""
     survey, table = Survey(ATTRIBUTES, epsilon=3.0), KINDS[kind](PEOPLE)
     assert survey.encode(table)[:4].tolist() == [[1, 0], [0, 1], [1, 1], [1, 2]]
     reports = survey.randomize(table, rng=5)
@@ -82,7 +82,7 @@ def _column(reports: Any) -> list[bytes]:
 
 
 def test_estimates_are_near_the_truth() -> None:
-    """Six standard errors, on every value of nine attributes."""
+    """Check every value of nine attributes, to six standard errors."""
     people = datasets.population(20_000, rng=2)
     survey = Survey(datasets.CATEGORIES, epsilon=4.0)
     for name, estimate in zip(
@@ -128,7 +128,7 @@ def test_what_is_not_declared_is_refused(table: Any, message: str) -> None:
     survey, stream = Survey(ATTRIBUTES, epsilon=1.0), Stream(1)
     with pytest.raises((ValueError, TypeError), match=message):
         survey.randomize(table, stream)
-    assert stream.position == 0, "nothing was drawn"
+    assert stream.position == 0, "the stream was not used"
 
 
 def test_categories_for_what_is_not_declared() -> None:
@@ -160,11 +160,11 @@ def test_truth_values_are_no_numbers() -> None:
     [
         (lambda: Survey({}, epsilon=1.0), "attributes"),
         (lambda: Survey([("a", [1, 2])], epsilon=1.0), "attributes must map names to categories"),
-        (lambda: Survey(pd.DataFrame(PEOPLE), epsilon=1.0), "Survey.from_table looks at a table"),
+        (lambda: Survey(pd.DataFrame(PEOPLE), epsilon=1.0), "use Survey.from_table for a table"),
         (lambda: Survey({"a": "yes"}, epsilon=1.0), "categories of 'a' must be a list"),
         (lambda: Survey({"a": ["yes"]}, epsilon=1.0), "categories of 'a' must be two or more"),
         (lambda: Survey({"a": ["yes", "yes"]}, epsilon=1.0), "all different"),
-        (lambda: Survey({"a": [1, "1"]}, epsilon=1.0), "all different when written"),
+        (lambda: Survey({"a": [1, "1"]}, epsilon=1.0), "all different, also as text"),
         (lambda: Survey({"a": [1, True]}, epsilon=1.0), "all different"),
         (
             lambda: Survey({"a": [1, None]}, epsilon=1.0),
@@ -283,7 +283,7 @@ def test_reports_of_another_survey_are_refused() -> None:
 
 
 def test_a_tally_knows_its_survey() -> None:
-    """Two surveys of the same solution, whose categories have other names."""
+    """Compare two surveys with the same solution and another order of categories."""
     survey, other = (
         Survey({"a": ["yes", "no"], "b": categories}, epsilon=2.0, protocol=GRR)
         for categories in (["red", "green", "blue"], ["green", "red", "blue"])
@@ -306,7 +306,7 @@ def test_a_tally_knows_its_survey() -> None:
         with pytest.raises(ValueError, match=r"another survey|different surveys"):
             mixed()
     unknown = survey.solution.tally([])
-    assert unknown.survey is None, "a solution knows no survey"
+    assert unknown.survey is None, "a tally of a solution has no survey"
     assert survey.estimate(unknown + tally).names == ["a", "b"]
 
 
@@ -526,15 +526,15 @@ def test_labels_that_look_alike_to_python() -> None:
 
 @pytest.mark.slow
 def test_many_categories_are_quick() -> None:
-    """A million labels, ten thousand of them unknown.
+    """Encode ten thousand rows with unknown labels, where a million labels are declared.
 
-    No step looks through all labels for each row.
+    No step may search all labels for each row.
     """
     survey = Survey(
         {"n": list(range(10**6)), "m": ["x", "y"]}, epsilon=1.0, protocol=[GRR, GRR], other=0
     )
     assert survey.encode({"n": ["?"] * 10_000, "m": ["x"] * 10_000})[:, 0].tolist() == [0] * 10_000
-    with pytest.raises(ValueError, match="and 999,980 more; missing= names"):
+    with pytest.raises(ValueError, match="and 999,980 more; set missing in the survey to name"):
         survey.encode({"n": [None], "m": ["x"]})
 
 
@@ -549,9 +549,10 @@ def test_many_categories_are_quick() -> None:
     ids=str,
 )
 def test_rehearsals_have_the_expected_errors(survey: Survey, rounds: int) -> None:
-    """The mean square of 60 rehearsals is the expected one, within six standard deviations.
+    """Compare the mean square error of 60 rehearsals with the expected one.
 
-    Errors of one attribute go together, so that each rehearsal counts once.
+    The tolerance is six standard deviations. Errors of one attribute are correlated, so each
+    rehearsal counts once.
     """
     shares = {"a": {"x": 3, "y": 1}, "b": [1] * 20}
     seen, n = [], 2000
@@ -582,7 +583,7 @@ def test_rehearsals_are_tables_and_refuse() -> None:
         (lambda: survey.rehearse(10, {"c": [1]}), "shares must map attributes"),
         (lambda: survey.rehearse(10, [1, 2]), "shares must map attributes"),  # type: ignore
         (lambda: survey.rehearse(10, {"a": [1, 2]}), r"shares\['a'\] must be 3 frequencies"),
-        (lambda: survey.rehearse(10, {"a": {"w": 1}}), r"shares\['a'\] must be by category"),
+        (lambda: survey.rehearse(10, {"a": {"w": 1}}), r"shares\['a'\] must map the categories"),
         (lambda: survey.rehearse(10, {"a": [0, 0, 0]}), r"shares\['a'\] must be 3 frequencies"),
         (lambda: survey.rehearse(10, {"a": [1, -1, 0]}), r"shares\['a'\]"),
         (lambda: survey.rehearse(10, rounds=2), "asks once"),

@@ -1,4 +1,4 @@
-"""Tables through their own engines: the same numbers, errors and reports as through lists."""
+"""Tests of tables: every engine gives the same numbers, errors and reports as lists."""
 
 from datetime import date
 from decimal import Decimal
@@ -92,7 +92,7 @@ def test_every_engine_names_the_first_wrong_row(
 
 
 def test_distinct_values_of_a_list() -> None:
-    """Truth values are no numbers, however they come, and what cannot be looked up is kept."""
+    """Check that truth values differ from numbers, and that values without a hash are kept."""
     cases: list[tuple[list[Any], list[Any]]] = [
         ([1, True, 1.0, np.True_, 0, False], [1, True, 1, True, 0, False]),
         (["a", np.str_("a"), None, 2], ["a", "a", None, 2]),

@@ -1,8 +1,7 @@
-"""Golden vectors: reports and tallies of fixed streams, as data.
+"""Tests of golden vectors: reports and tallies of fixed streams, stored as data.
 
-They change only when the stream layout is meant to change.
-
-``python -m tests.test_vectors`` writes those of new classes.
+They change only if the stream layout is meant to change. ``python -m tests.test_vectors`` writes
+the vectors of new classes.
 """
 
 import json
@@ -88,7 +87,7 @@ def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
 
 
 def over_time(protocol: Any, values: Any) -> dict[str, Any]:
-    """Return what lasts on a device with a known secret: it must never change."""
+    """Return the permanent state of a device with a known secret, which must never change."""
     memory = Client(protocol, KEY, b"golden")._memory
     users, held, one = np.zeros(len(values), np.int64), np.array(values), np.zeros(1, np.int64)
     found: dict[str, Any] = {}
@@ -125,7 +124,10 @@ def test_there_is_a_vector_for_every_protocol() -> None:
 
 
 def write(name: str) -> None:
-    """Write the vectors of one class; those that exist are every device's permanent answers."""
+    """Write the vectors of one class, and refuse to replace existing vectors.
+
+    Existing vectors fix the permanent answers of all devices.
+    """
     path = FOLDER / f"{name}.json"
     budgets = len(budgets_of(registry.PROTOCOLS[name])) if name in registry.PROTOCOLS else 0
     given = OPTIONS.get(name) or (TWO_ROUNDS if budgets == 2 else PARAMETERS)

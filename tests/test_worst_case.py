@@ -1,7 +1,4 @@
-"""The exact worst case.
-
-What is promised, found again from the law, with inputs and a report that attain it.
-"""
+"""Tests of the exact worst case: it is the stated loss, and its inputs and report attain it."""
 
 import copy
 import pickle
@@ -39,7 +36,7 @@ def test_it_is_what_is_promised(mechanism: Any) -> None:
 
 @pytest.mark.parametrize("mechanism", LISTED, ids=repr)
 def test_it_is_attained(mechanism: Any) -> None:
-    """The report is so many times likelier for the first of the inputs.
+    """Check that the probabilities of the report for the two inputs have the stated ratio.
 
     Records of ``attribute`` differ in one place.
     """
@@ -64,7 +61,7 @@ def test_it_is_attained(mechanism: Any) -> None:
 
 
 def test_faults_are_measured_for_what_they_are() -> None:
-    """Protocols written elsewhere: what their law says counts, not what they claim."""
+    """Measure protocols outside the package by their distribution, not by their stated loss."""
     leak = exact_epsilon(OwnValueFirst(8, 0.1))
     assert (
         leak == inf and leak.ratio is None and leak.report is not None and leak.inputs is not None
@@ -94,15 +91,15 @@ def test_what_cannot_be_listed_says_how_large_it_is() -> None:
         (SPL(OUE, [12, 12], 1.0), "16777216"),
         (RSFD(GRR, [40, 40], 1.0), "1600 reports of 1600 inputs"),
     ):
-        with pytest.raises(ValueError, match="law|pairs") as refused:
+        with pytest.raises(ValueError, match="cannot be listed|pairs") as refused:
             exact_epsilon(mechanism)
         assert size in str(refused.value)
-    with pytest.raises(TypeError, match="protocol must be a protocol or a solution, not 3"):
+    with pytest.raises(TypeError, match="mechanism must be a protocol or a solution, not 3"):
         exact_epsilon(3)  # type: ignore[arg-type]
 
 
 def test_laws_that_are_none() -> None:
-    """Fractions that add up to 1, for reports that together are not too many."""
+    """Refuse distributions that are no fractions with the sum 1, or that have too many reports."""
 
     class Doubles(GRR):
         def law(self, value: int) -> dict[bytes, Any]:
@@ -127,7 +124,7 @@ def test_laws_that_are_none() -> None:
     for cls in (Doubles, Twice, Nothing):
         with pytest.raises(TypeError, match="fractions that add up to 1"):
             exact_epsilon(cls(3, 1.0))
-    with pytest.raises(ValueError, match="has no law"):
+    with pytest.raises(ValueError, match="has no distribution"):
         exact_epsilon(Lawless(3, 1.0))
     assert exact_epsilon(Disjoint(300, 1.0)) == inf
     with pytest.raises(ValueError, match="1600 reports of 800 inputs"):

@@ -1,6 +1,6 @@
 """Frequency estimation under local differential privacy.
 
-One short class a protocol, exact guarantees, errors on every estimate.
+There is one short class per protocol. Privacy guarantees are exact, and every estimate has errors.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -124,7 +124,10 @@ _HOMES = {
     "studies.planning": "epsilon_for recommend sample_size",
     "survey": "Survey",
 }
-"""Where names live. They are imported when they are asked for: a device needs few of them."""
+"""The module of each public name.
+
+A module is imported when one of its names is first used, because a device needs only a few.
+"""
 
 
 def __getattr__(name: str) -> Any:
@@ -157,5 +160,5 @@ def _from_spec(spec: Any) -> "Mechanism":
     return from_spec(spec)
 
 
-# The registry stands above the tally, and is imported when a tally is written or read
+# The registry depends on the tally, so it is imported only when a tally is written or read
 Tally._specs = Specs(_to_spec, _from_spec)

@@ -27,7 +27,7 @@ def best(
     k : int
         Number of possible values, which are 0, …, k − 1.
     *budgets : float
-        The budgets of the protocols: ``epsilon``, or ``eps_perm`` and ``eps_1``.
+        The budgets of each protocol: ``epsilon``, or ``eps_perm`` and ``eps_1``.
     of : sequence of callables, optional
         Protocol classes or factories to choose from. None means the default candidates.
     channel : callable, optional

@@ -1,6 +1,6 @@
 """Synthetic populations, so that every example runs without a download.
 
-There are a census of nine attributes, and answers that change over time.
+One is a census of nine attributes. Another has answers that change over time.
 """
 
 from typing import Any, TypeAlias
@@ -80,6 +80,11 @@ def marginals() -> dict[str, NDArray[np.float64]]:
     -------
     dict of str to array
         The probabilities of the categories of each attribute, in the order of ``CATEGORIES``.
+
+    Examples
+    --------
+    >>> marginals()["schooling"]
+    array([0.02, 0.1 , 0.34, 0.24, 0.2 , 0.1 ])
     """
     ages = np.array(AGES)
     two_peaks = (
@@ -160,9 +165,9 @@ KEEPS = 0.9
 def drifting(n: int, rounds: int, rng: Seeds = None) -> NDArray[np.int64]:
     """Return the answers of n users in each of several rounds.
 
-    From one round to the next, each user keeps the answer with probability 0.9. The others draw a
-    new one. The distribution of new answers changes, round by round, from mostly "car" to mostly
-    "bicycle" and "train".
+    From one round to the next, each user keeps the answer with probability 0.9. Otherwise the user
+    draws a new answer. The distribution of new answers changes, round by round, from mostly "car"
+    to mostly "bicycle" and "train".
 
     Parameters
     ----------

@@ -44,9 +44,10 @@ None in place of the memo class means that every report is paid for.
 
 
 class Mechanism(ABC):
-    """Base of ``Protocol`` and ``Solution``.
+    """The base class of ``Protocol`` and ``Solution``.
 
-    A mechanism turns inputs into reports of a fixed dtype, and reports into counts.
+    A mechanism turns inputs into reports of a fixed dtype, and reports into counts. The file
+    docs/glossary.md explains the words of this package.
     """
 
     samples: ClassVar[bool] = False
@@ -90,7 +91,7 @@ class Mechanism(ABC):
     @property
     @abstractmethod
     def answering(self) -> tuple[Fraction, ...]:
-        """For each attribute, the probability that a report speaks of a given value of it."""
+        """The probability that a report speaks of a given value, one entry per attribute."""
 
     @abstractmethod
     def _inputs(self, given: object, name: str = "") -> tuple[Counts, bool]:
@@ -115,18 +116,26 @@ class Mechanism(ABC):
         Returns
         -------
         array
-            The contributions: their sums over users are the counts.
+            The contributions. Their sums over users are the counts.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import SPL, GRR, wire
+        >>> solution = SPL(GRR, [3, 2], epsilon=2.0)
+        >>> solution.contributions(wire.decode(solution, bytes([2, 0])))
+        array([[0, 0, 1, 1, 0]], dtype=uint8)
         """
 
     @abstractmethod
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
-        """Return the probability of the one report given an input."""
+        """Return the probability of one report, given an input."""
 
     @abstractmethod
     def _simulate_part(self, held: Sequence[Counts], n: int, rng: Rng) -> tuple[Counts, Counts]:
         """Draw counts, and the number of reports that speak of each value.
 
-        ``held`` says how many of the n users hold each value of each attribute.
+        ``held`` is the number of users who hold each value, one array per attribute. There are n
+        users.
         """
 
     @abstractmethod
@@ -138,7 +147,7 @@ class Mechanism(ABC):
 
     @abstractmethod
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
-        """Refuse counts that no set of reports has."""
+        """Refuse counts that no set of reports can have."""
 
     @abstractmethod
     def _fields(self) -> dict[str, Any]:
@@ -171,7 +180,10 @@ class Mechanism(ABC):
         return self._count(reports)
 
     def _settle(self, gathered: Counts, n: Counts) -> Counts:
-        """Return the counts of all gathered reports. It is called once per tally."""
+        """Return the counts of all gathered reports.
+
+        This method is called once per tally.
+        """
         return gathered
 
     def _answers(self, reports: NDArray[Any]) -> Counts:
@@ -189,27 +201,27 @@ class Mechanism(ABC):
     def permanent(self) -> "Mechanism | None":
         """The mechanism of the permanent answer, or None.
 
-        One report of it holds everything that is ever told about an unchanged input. None means
-        that every report tells more.
+        One report of this mechanism holds everything that is ever told about an unchanged input.
+        None means that every further report tells more.
         """
         return None
 
     def _recall(self, values: Counts, users: Counts, memory: Source) -> Any:
         """Return the permanent state of the users' reports about these values.
 
-        It is derived from ``memory``, where the users have the numbers ``users``. ``_charges`` and
-        ``_report`` use the result.
+        The state is derived from ``memory``, where the users have the numbers ``users``.
+        ``_charges`` and ``_report`` use the result.
         """
         return as_readonly(values)
 
     def _charges(self, recalled: Any) -> list[Charge]:
-        """Return the charges for a report of the one user."""
+        """Return the charges for one report of one user."""
         return [(0, None)]
 
     def _report(self, recalled: Any, fresh: Sequence[Stream], out: NDArray[Any]) -> None:
         """Write a further report of each user, given the user's permanent state.
 
-        The other randomness is drawn from ``fresh``, one stream per attribute.
+        All other randomness is drawn from ``fresh``, one stream per attribute.
         """
         source = Source.of(fresh[0], self._label, len(out))
         parallel.run_ranges(
@@ -228,9 +240,9 @@ class Mechanism(ABC):
     def randomize(self, values: ArrayLike, rng: Rng = None) -> NDArray[Any]:
         """Return one report per user.
 
-        A protocol takes one value per user. A solution takes a table, one row per user and one
+        A protocol takes one value per user. A solution takes a table with one row per user and one
         column per attribute. A protocol with permanent answers makes the *first report of new
-        users*. To report again, use ``Client`` or ``Panel``.
+        users*. For further reports, use ``Client`` or ``Panel``.
 
         Parameters
         ----------
@@ -252,6 +264,14 @@ class Mechanism(ABC):
             If a value is outside its domain, or if the shape does not fit.
         TypeError
             If the inputs are not integers.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SMP
+        >>> GRR(4, epsilon=1.0).randomize([0, 1, 2, 3, 0, 1, 2, 3], rng=1)
+        array([0, 1, 2, 3, 1, 1, 1, 3], dtype=uint8)
+        >>> SMP(GRR, [4, 2], epsilon=1.0).randomize([[3, 0], [1, 1], [2, 0]], rng=1)["attribute"]
+        array([1, 0, 1], dtype=uint8)
         """
         inputs, single = self._inputs(values)
         inputs = as_readonly(inputs)
@@ -275,7 +295,8 @@ class Mechanism(ABC):
         Parameters
         ----------
         reports : array, list, or iterable of batches
-            Reports as ``randomize`` returns them. An iterable needs no more memory than one batch.
+            Reports as ``randomize`` returns them. An iterable takes the memory of one batch at a
+            time.
         invalid : {"raise", "skip"}
             Treatment of invalid reports. "raise" refuses all reports and names the index of the
             first invalid one. "skip" leaves invalid reports out, and ``tally.invalid`` is their
@@ -294,7 +315,7 @@ class Mechanism(ABC):
             If a report is invalid and ``invalid`` is "raise", or if the domain has more than 2²⁸
             values and ``large`` is False.
         TypeError
-            If ``reports`` is no array, list or iterable of them.
+            If ``reports`` is not an array, a list or an iterable.
 
         Examples
         --------
@@ -320,7 +341,7 @@ class Mechanism(ABC):
         Returns
         -------
         counts : array of int64
-            One count per value, attributes one after the other.
+            One count per value, one attribute after the other.
         n : array of int64
             Number of reports that speak of each value.
 
@@ -352,14 +373,23 @@ class Mechanism(ABC):
         Returns
         -------
         Estimate or Estimates
-            The frequencies with their standard errors: ``Estimates`` for a solution.
+            The frequencies with their standard errors. A solution returns ``Estimates``.
 
         Raises
         ------
         ValueError
             If a report is invalid, or if another mechanism counted the tally.
         TypeError
-            If ``reports`` is no tally, array, list or iterable.
+            If ``reports`` is not a tally, an array, a list or an iterable.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(2, epsilon=1.0)
+        >>> protocol.estimate(protocol.randomize([0, 0, 0, 1] * 1000, rng=1))
+        Estimate from 4,000 users: frequency ± standard error
+        0  0.762 ± 0.015
+        1  0.238 ± 0.015
         """
 
     @abstractmethod
@@ -379,6 +409,19 @@ class Mechanism(ABC):
         -------
         Tally
             A tally, as if every user had sent one report.
+
+        Raises
+        ------
+        ValueError
+            If the shape does not fit the attributes, or if a number of users is negative.
+        TypeError
+            If ``data`` has entries that are not integers.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SMP
+        >>> SMP(GRR, [2, 3], epsilon=1.0).simulate([[600, 400], [500, 300, 200]], rng=1).users
+        1000
         """
 
     @abstractmethod
@@ -395,7 +438,18 @@ class Mechanism(ABC):
         Returns
         -------
         float or array of float
-            The variance. For a solution the first axis is the attributes.
+            The variance. For a solution, the first axis is the attributes.
+
+        Raises
+        ------
+        ValueError
+            If ``n`` is negative, if ``f`` is not in [0, 1], or if their shapes do not fit together.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SMP
+        >>> SMP(GRR, [2, 3], epsilon=1.0).variance(10_000).round(6)
+        array([0.000184, 0.000252])
         """
 
     @abstractmethod
@@ -416,12 +470,18 @@ class Mechanism(ABC):
         ------
         ValueError
             If there are too many reports to list, or if ``value`` is not the input of one user.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> {report.hex(): float(p) for report, p in GRR(2, epsilon=1.0).law(0).items()}
+        {'00': 0.7310585786300049, '01': 0.2689414213699951}
         """
 
     def likelihood(self, report: Report | int | bytes, value: ArrayLike) -> Fraction:
         """Return the exact probability that a user with this value, or record, sends this report.
 
-        It works for any domain size, because it does not list the distribution.
+        This works for any domain size, because the distribution is not listed.
 
         Parameters
         ----------
@@ -438,8 +498,8 @@ class Mechanism(ABC):
         Raises
         ------
         ValueError
-            If no honest client sends this report, or if ``value`` is not that of one user. Also if
-            the probabilities of the protocol are not fractions (SHE).
+            If no honest client sends this report, or if ``value`` is not the input of one user.
+            Also if the probabilities of the protocol are not fractions (SHE).
 
         Examples
         --------
@@ -480,9 +540,9 @@ class Mechanism(ABC):
 
     @cached_property
     def _label(self) -> bytes:
-        """The label that separates this object's randomness from that of other objects.
+        """The label that separates the randomness of this object from that of other objects.
 
-        It matters where several objects use the same stream.
+        The label matters if several objects use the same stream.
         """
         import json
 
@@ -531,7 +591,7 @@ class Mechanism(ABC):
             )
 
     def _as_tally(self, reports: Any) -> Tally:
-        """Return a tally of this object unchanged. Count reports."""
+        """Return a tally of this mechanism: a given tally unchanged, or the tally of reports."""
         tally = reports if isinstance(reports, Tally) else self.tally(reports)
         if tally.mechanism != self:
             raise ValueError(
@@ -571,8 +631,8 @@ class Mechanism(ABC):
     def _keep_arrays(self, messages: list[Any]) -> list[NDArray[Any]]:
         """Return arrays of the messages that have the form of a report.
 
-        If not all messages have it, each half is tried. A few invalid messages therefore cost
-        little time.
+        If not all messages have this form, each half is tried. A few invalid messages therefore
+        cost little time.
         """
         try:
             return [self._as_array(messages)]
@@ -659,7 +719,7 @@ class Mechanism(ABC):
             if not any(hasattr(each, "__array__") and is_full(each) for each in reports):
                 yield self._check_batch(list(reports), invalid)
                 return
-            lists = False  # among reports and arrays, a list is a message
+            lists = False  # among reports and arrays, a list is one message
         elif isinstance(reports, list | tuple):
             lists = True
         else:
@@ -684,8 +744,8 @@ def gather_batches(
 ) -> Iterator[tuple[Any, str]]:
     """Yield batches, and single messages gathered into lists, with the name of each.
 
-    The name ``reports[i]`` means batch i. The name ``reports[i:]`` means the messages from i on,
-    and ``reports`` those from 0 on.
+    The name ``reports[i]`` means batch i. The name ``reports[i:]`` means the messages from i on.
+    The name ``reports`` means the messages from 0 on.
 
     Parameters
     ----------
@@ -697,9 +757,9 @@ def gather_batches(
     Yields
     ------
     batch : array or list
-        A batch, or a list of up to 2¹⁶ single messages.
+        A batch, or a list of at most 2¹⁶ single messages.
     name : str
-        Its name for error messages.
+        Name of the batch, for error messages.
     """
     single: list[Any] = []
     at = 0
@@ -746,12 +806,12 @@ def check_invalid(invalid: object) -> str:
     return validate.choice("invalid", invalid, ("raise", "skip"))
 
 
-def require_mechanism(protocol: object) -> Mechanism:
-    """Return a protocol or solution, and refuse any other object.
+def require_mechanism(mechanism: object) -> Mechanism:
+    """Return a mechanism, which is a protocol or a solution, and refuse any other object.
 
     Parameters
     ----------
-    protocol : object
+    mechanism : object
         The object to check.
 
     Returns
@@ -764,24 +824,24 @@ def require_mechanism(protocol: object) -> Mechanism:
     TypeError
         If the object is not a protocol or a solution.
     """
-    if not isinstance(protocol, Mechanism):
-        made = ", an object and not a class" if isinstance(protocol, type) else ""
+    if not isinstance(mechanism, Mechanism):
+        made = ", an object and not a class" if isinstance(mechanism, type) else ""
         raise TypeError(
-            f"protocol must be a protocol or a solution{made}, not {validate.quote(protocol)}"
+            f"mechanism must be a protocol or a solution{made}, not {validate.quote(mechanism)}"
         )
-    return protocol
+    return mechanism
 
 
 def _ndim_of(report: Any) -> int:
-    """Return the number of dimensions.
+    """Return the number of dimensions of a report.
 
-    It is 0 for an object that is no array, such as a tuple of several parts.
+    It is 0 for an object that is not an array, such as a tuple of several parts.
     """
     return len(validate.shape_of(report) or ())
 
 
 def as_readonly(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written.
+    """Return a view that cannot be written to.
 
     Kernels then see one type for writable and for read-only arrays.
 

@@ -1,6 +1,6 @@
 """The base classes of protocols: one attribute, its domain size and its budgets.
 
-A protocol has the methods of the client and those of the aggregator.
+A protocol has the methods of the client and the methods of the aggregator.
 """
 
 import typing
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 class Validator(typing.Protocol):
-    """The type of a field's validator: it returns the value in canonical type, or refuses it."""
+    """The type of the validator of a field.
+
+    A validator returns the value in canonical type, or refuses it.
+    """
 
     def __call__(self, name: str, value: object) -> object:
         """Return the value in canonical type.
@@ -150,7 +153,7 @@ def build_protocol(
 
 @dataclass(frozen=True)
 class Protocol(Mechanism):
-    """Base of all protocols.
+    """The base class of all protocols.
 
     A subclass is a frozen dataclass. It declares its fields (domain, budgets, options), ``privacy``
     and ``_randomize``. It describes its reports in one of two ways:
@@ -174,6 +177,16 @@ class Protocol(Mechanism):
         If the subclass lacks a declaration, or if a field has the wrong type.
     ValueError
         If a field is out of range, or if the parameters cannot be realised.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR, OUE
+    >>> [issubclass(cls, Protocol) for cls in (GRR, OUE)]
+    [True, True]
+    >>> protocol = OUE(10, epsilon=1.0)
+    >>> reports = protocol.randomize([3, 3, 7], rng=1)
+    >>> reports.shape, protocol.report_bytes, protocol.tally(reports).users
+    ((3, 2), 2, 3)
     """
 
     _formatted: ClassVar[bool] = False
@@ -222,7 +235,7 @@ class Protocol(Mechanism):
 
         The format says whether an item is a value, a bit or a symbol.
         """
-        raise TypeError(f"{type(self).__name__} must have chances, which go with its format")
+        raise TypeError(f"{type(self).__name__} has a format, so it must have chances")
 
     # Derived from the format, or declared where there is no format
 
@@ -238,7 +251,7 @@ class Protocol(Mechanism):
 
     @cached_property
     def ratio(self) -> Fraction:
-        """The largest ratio of probabilities of a report between two values, exactly."""
+        """The largest ratio of the probabilities of a report under two values, exactly."""
         return self.format.ratio(*self.chances)
 
     @property
@@ -257,7 +270,15 @@ class Protocol(Mechanism):
         Returns
         -------
         array
-            The contributions: their sums over users are the counts.
+            The contributions. Their sums over users are the counts.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, wire
+        >>> protocol = GRR(4, epsilon=1.0)
+        >>> protocol.contributions(wire.decode(protocol, bytes([2, 0])))
+        array([[0, 0, 1, 0],
+               [1, 0, 0, 0]], dtype=uint8)
         """
         return self.format.contributions(reports)
 
@@ -278,6 +299,13 @@ class Protocol(Mechanism):
         ------
         ValueError
             If there are more than 2²⁰ reports, or if ``value`` is not one of 0, …, k − 1.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> law = GRR(3, epsilon=1.0).law(2)
+        >>> [round(float(law[bytes([report])]), 4) for report in range(3)]
+        [0.2119, 0.2119, 0.5761]
         """
         value = self._check_law(value, self.format.size)
         reports = self.format.every()
@@ -299,9 +327,9 @@ class Protocol(Mechanism):
         return self.format.count(reports) if self._formatted else super()._count(reports)
 
     def _most(self, values: int) -> int:
-        """Return the most that one report contributes to a group of ``values`` values.
+        """Return the largest contribution of one report to a group of ``values`` values.
 
-        The group is the one that suits the report best.
+        The maximum is over all reports and all groups of this size.
         """
         if self._formatted:
             return self.format.most(values)
@@ -321,7 +349,7 @@ class Protocol(Mechanism):
     def channel(self) -> Affine:
         """The moments of a report's contributions, in floats.
 
-        They are those of the probabilities as realised.
+        They follow from the probabilities as realised.
         """
         return self.moments.rounded()
 
@@ -342,6 +370,15 @@ class Protocol(Mechanism):
         -------
         array of int
             One index per value: the value itself, unless values are grouped.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from multi_freq_ldpy import GRR, DBitFlipPM
+        >>> GRR(4, epsilon=1.0).cell_of(np.arange(4))
+        array([0, 1, 2, 3])
+        >>> DBitFlipPM(4, eps_perm=1.0, b=2, d_bits=1).cell_of(np.arange(4))
+        array([0, 0, 1, 1])
         """
         return values
 
@@ -354,15 +391,16 @@ class Protocol(Mechanism):
     def lasting(self) -> Affine:
         """The channel of the mean contribution of a user's reports, given the permanent state.
 
-        The average of many reports of one user approaches this mean. A protocol without permanent
-        state has the channel of the expected contribution.
+        The average of many reports of one user approaches this mean. For a protocol without
+        permanent state, it is the channel of the expected contribution.
         """
         return self.moments.averaged()
 
     def _draw_and_gather(self, values: Counts, source: Source) -> tuple[Counts, Counts]:
         """Return the results of ``_gather`` and ``_answers`` for newly drawn reports.
 
-        They are the reports that ``_randomize`` would write. A kernel need not keep them in memory.
+        The reports are the ones that ``_randomize`` would write. A kernel does not have to keep
+        them in memory.
         """
         out = np.empty(len(values), self.report_dtype)
         self._randomize(values, source, out)
@@ -372,8 +410,8 @@ class Protocol(Mechanism):
     def _simulate(self, counts: Counts, rng: Rng, nobody: int = 0) -> tuple[Counts, Counts]:
         """Draw the counts of a tally, and the number of reports that speak of each value.
 
-        ``counts`` is the number of users who hold each value. ``nobody`` is the number of users who
-        hold none, where the protocol has such reports. The format draws the counts if it can.
+        ``counts`` is the number of users who hold each value. ``nobody`` is the number of users
+        without a value, if the protocol has such reports. The format draws the counts if it can.
         Otherwise reports are drawn and counted, batch by batch.
         """
         ends = nobody + np.cumsum(np.concatenate(([0], counts)))
@@ -410,9 +448,7 @@ class Protocol(Mechanism):
 
         ``kind`` is "zero" or "random".
         """
-        raise TypeError(
-            f"RSFD cannot hide {type(self).__name__}: define _fake to say what a fake is"
-        )
+        raise TypeError(f"RSFD cannot hide {type(self).__name__}, which does not define _fake")
 
     # Main methods
 
@@ -434,7 +470,17 @@ class Protocol(Mechanism):
         ValueError
             If a report is invalid, or if another protocol counted the tally.
         TypeError
-            If ``reports`` is no tally, array, list or iterable.
+            If ``reports`` is not a tally, an array, a list or an iterable.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import OUE
+        >>> protocol = OUE(3, epsilon=2.0)
+        >>> protocol.estimate(protocol.randomize([0, 0, 1, 2] * 1000, rng=1))
+        Estimate from 4,000 users: frequency ± standard error
+        0  0.496 ± 0.017
+        1  0.228 ± 0.015
+        2  0.249 ± 0.016
         """
         return Estimate.of(self._as_tally(reports))
 
@@ -462,6 +508,16 @@ class Protocol(Mechanism):
             If ``counts`` does not have k entries, or if an entry is negative.
         TypeError
             If ``counts`` has entries that are not integers.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(3, epsilon=1.0)
+        >>> protocol.estimate(protocol.simulate([500_000, 300_000, 200_000], rng=1))
+        Estimate from 1,000,000 users: frequency ± standard error
+        0  0.4987 ± 0.0012
+        1  0.3002 ± 0.0012
+        2  0.2010 ± 0.0012
         """
         held = validate.histogram("counts", counts, self.k)
         stream, n = rng if isinstance(rng, np.random.Generator) else as_stream(rng), held.sum()
@@ -486,6 +542,12 @@ class Protocol(Mechanism):
         ------
         ValueError
             If ``n`` is negative, if ``f`` is not in [0, 1], or if their shapes do not fit together.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import OUE
+        >>> OUE(10, epsilon=1.0).variance(10_000, [0.0, 0.5]).round(6)
+        array([0.000368, 0.000418])
         """
         return self.channel.sampled_variance(self.answering[0], *validate.users_and_share(n, f))
 
@@ -514,12 +576,19 @@ class Protocol(Mechanism):
         ValueError
             If a report is invalid, or if a parameter is out of range.
         TypeError
-            If ``reports`` is no array, list or iterable.
+            If ``reports`` is not an array, a list or an iterable.
 
         Warns
         -----
         RuntimeWarning
             If ``iterations`` were not enough for ``tol``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(3, epsilon=2.0)
+        >>> protocol.em(protocol.randomize([0, 0, 0, 1] * 1000, rng=1)).frequencies.round(3)
+        array([0.746, 0.248, 0.006])
         """
         steps, slack = (
             validate.Integer(1, 2**62)("iterations", iterations),
@@ -528,7 +597,7 @@ class Protocol(Mechanism):
         every = np.concatenate(
             [np.empty(0, self.report_dtype), *(part for part, _ in self._batches(reports))]
         )
-        self._supports(every[:0])  # a protocol may refuse here
+        self._supports(every[:0])  # a protocol may refuse this method here
         ratio = float(min(self.ratio, Fraction(10**300)))
         frequencies = postprocess.em(self, every, ratio, steps, slack)
         n = np.full(self.k, len(every))
@@ -570,21 +639,21 @@ class Protocol(Mechanism):
     def _reporters(self, n: Counts) -> int:
         if (n != n[0]).any():
             raise ValueError(
-                "n must say the same for all values, because every report speaks of them, not"
+                "n must be the same for all values, because every report speaks of every value, not"
                 f" {validate.quote(n)}"
             )
         return int(n[0])
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
-        """Refuse counts that no set of reports has."""
+        """Refuse counts that no set of reports can have."""
         if counts.shape != (self.cells,):
             raise ValueError(
-                f"counts must have shape ({self.cells},), one entry a value, not {counts.shape}"
+                f"counts must have shape ({self.cells},), one entry per value, not {counts.shape}"
             )
         if (reporters := self._reporters(n)) > users:
             raise ValueError(
-                f"n must not be of more than users={users}, but {reporters} users made"
-                f" {validate.quote(n)}"
+                f"n must come from at most users={users}, but {reporters} users made"
+                f" n={validate.quote(n)}"
             )
         low, high = self.channel.smallest, self.channel.largest
         # Quotients, because products of large numbers would overflow
@@ -598,18 +667,18 @@ class Protocol(Mechanism):
             self.format.check_sum(counts, reporters)
 
     def _check_law(self, value: object, size: int) -> int:
-        """Return ``value``, checked. Refuse if ``size`` reports are too many to list."""
+        """Return the checked ``value``, and refuse to list more than 2²⁰ reports."""
         if size > LARGEST_LAW:
             raise ValueError(
-                f"law lists every report: k={self.k} has too many, 2**{size.bit_length() - 1} or"
-                " more"
+                f"distribution of reports cannot be listed: k={self.k} has"
+                f" 2**{size.bit_length() - 1} reports or more"
             )
         return validate.Integer(0, self.k - 1)("value", value)
 
 
 @dataclass(frozen=True)
 class OneShot(Protocol):
-    """Base of the protocols of one budget, whose users report once.
+    """The base class of the protocols with one budget, whose users report once.
 
     Every further report about the same value costs the budget again. A subclass with a format also
     declares ``weights``, which are its ``chances`` times 2⁶⁴.
@@ -626,6 +695,12 @@ class OneShot(Protocol):
     ------
     ValueError
         If a parameter is out of range, or if ``epsilon`` is too small to be realised.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR, SS
+    >>> [issubclass(cls, OneShot) for cls in (GRR, SS)]
+    [True, True]
     """
 
     epsilon: float = declared(validate.budget)
@@ -633,7 +708,7 @@ class OneShot(Protocol):
     @property
     def weights(self) -> tuple[int, int]:
         """The probabilities as realised, times 2⁶⁴."""
-        raise TypeError(f"{type(self).__name__} must have weights, which go with its format")
+        raise TypeError(f"{type(self).__name__} has a format, so it must have weights")
 
     @cached_property
     def chances(self) -> tuple[Fraction, Fraction]:
@@ -643,5 +718,5 @@ class OneShot(Protocol):
 
     @cached_property
     def privacy(self) -> Privacy:
-        """The privacy losses as realised, which never exceed ``epsilon`` for one report."""
+        """The privacy losses as realised. The loss of one report never exceeds ``epsilon``."""
         return Privacy.of(self.ratio)

@@ -60,14 +60,14 @@ ENTRIES = {
         Entry(OUE, "k bits", "large domains, where k bits are affordable"),
         Entry(THE, "k bits", "comparison"),
         Entry(SHE, "k integers", "sums of noisy histograms"),
-        Entry(LGRR, "a value", "small domains, again and again"),
+        Entry(LGRR, "a value", "small domains, over time"),
         Entry(LSUE, "k bits", "comparison (basic RAPPOR)"),
         Entry(LSOUE, "k bits", "comparison"),
         Entry(LOUE, "k bits", "comparison"),
-        Entry(LOSUE, "k bits", "large domains, again and again"),
+        Entry(LOSUE, "k bits", "large domains, over time"),
         Entry(LBLH, "a seed and a bit", "values that change often: two permanent answers"),
         Entry(LOLH, "a seed and a symbol", "large domains, where reports have to be small"),
-        Entry(DBitFlipPM, "d_bits of b bits, and which", "numbers that change a little"),
+        Entry(DBitFlipPM, "d_bits of b bits, with their positions", "numbers that change a little"),
         Entry(SPL, "every attribute with ε/d", "comparison, or two attributes at most"),
         Entry(SMP, "one attribute, drawn at random, with all of ε", "protecting whole records"),
         Entry(RSFD, "one attribute among fakes (RS+FD)", "protecting one attribute at a time"),
@@ -102,7 +102,7 @@ def to_spec(mechanism: Mechanism) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the class, or that of one of its protocols, is not in the registry.
+        If the class of the mechanism, or of one of its protocols, is not in the registry.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def to_spec(mechanism: Mechanism) -> dict[str, Any]:
     """
     if (PROTOCOLS | SOLUTIONS).get(type(mechanism).__name__) is not type(mechanism):
         raise ValueError(
-            f"protocol {validate.quote(mechanism)} is not in the registry, so it has no spec"
+            f"mechanism {validate.quote(mechanism)} is not in the registry, so it has no spec"
         )
     for each in mechanism.protocols if isinstance(mechanism, Solution) else ():
         to_spec(each)
@@ -157,7 +157,10 @@ def from_spec(spec: dict[str, Any]) -> Mechanism:
 
 
 def _count_leaves(spec: dict[str, Any], depth: int = 0) -> int:
-    """Return the number of protocols in a spec before any of them is built. Refuse too many."""
+    """Return the number of protocols in a spec, before any of them is built.
+
+    Too many protocols are refused.
+    """
     parts = _fields(spec, PROTOCOLS | SOLUTIONS).get("protocols")
     if not isinstance(parts, list):
         return 1

@@ -1,4 +1,4 @@
-"""A collection simulated before anybody is asked."""
+"""Rehearsals: collections that are simulated before anybody is asked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,31 +16,42 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BATCH = 2**18
-"""Users whose reports are made together."""
+"""The number of users whose reports are made together."""
 
 
 @dataclass(frozen=True, repr=False)
 class Rehearsal:
-    """What a survey would have found if its users answered as assumed.
+    """The result of ``Survey.rehearse``: errors that a survey has among assumed users.
 
-    Attributes
+    Parameters
     ----------
     users : int
-        The number of simulated users.
+        Number of simulated users.
     rounds : int
-        How often each of them reported.
+        Number of reports of each user.
     report_bytes : int
-        The length of a report.
-    truth : dict of arrays
+        Length of a report in bytes.
+    truth : dict of str to array
         The frequencies in the assumed population, by attribute.
     answers : list of float
-        How many users are expected to answer about each attribute.
-    expected : list of arrays
-        The standard error that is expected of each frequency, by attribute.
+        Expected number of users who answer about each attribute.
+    expected : list of array
+        The expected standard error of each frequency, one array per attribute.
     errors : list of float
-        The root mean squared error that was seen, over all categories and rounds.
+        The root mean squared error of the estimates of each attribute. The mean is over all
+        categories and rounds.
     estimates : Estimates
         The estimates of the last round.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import Survey
+    >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+    >>> survey.rehearse(10_000, {"smokes": [0.2, 0.8]}, rng=1)
+    Rehearsal with 10,000 simulated users, who send 2 bytes each.
+    Errors are standard errors of a category, in percentage points.
+    attribute  categories  answers  expected  largest  seen
+    smokes              2   10,000      0.58     0.58  1.16
     """
 
     users: int
@@ -58,14 +69,26 @@ class Rehearsal:
         Parameters
         ----------
         kind : {"pandas", "polars", "pyarrow", "dict"}, optional
-            The kind of table.
+            Kind of the table. None means the first kind that is installed.
 
         Returns
         -------
         table
-            Columns are attribute, categories, answers (expected), expected (the root mean square of
-            the standard errors), largest (the largest of them) and seen (the error of this
-            rehearsal).
+            The columns are attribute, categories, answers, expected, largest and seen. ``answers``
+            is the expected number of answers. ``expected`` is the root mean square of the standard
+            errors, and ``largest`` is the largest of them. ``seen`` is the error of this rehearsal.
+
+        Raises
+        ------
+        ImportError
+            If the package for this kind of table is not installed.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Survey
+        >>> found = Survey({"smokes": ["yes", "no"]}, epsilon=2.0).rehearse(10_000, rng=1)
+        >>> found.to_frame("dict")["answers"]
+        [10000]
         """
         return frames.build_table(kind, self._columns())
 
@@ -80,7 +103,30 @@ class Rehearsal:
         }
 
     def plot(self, **options: Any) -> "Figure":
-        """Draw the estimates beside the assumed frequencies: see ``Estimates.plot``."""
+        """Draw the estimates beside the assumed frequencies.
+
+        Parameters
+        ----------
+        **options
+            Options of ``Estimates.plot``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Survey
+        >>> found = Survey({"smokes": ["yes", "no"]}, epsilon=2.0).rehearse(10_000, rng=1)
+        >>> found.plot().axes[0].get_ylabel()
+        'users, %'
+        """
         return self.estimates.plot(self.truth, **options)
 
     def __repr__(self) -> str:
@@ -116,7 +162,7 @@ class Rehearsal:
 def check_shares(
     attributes: Mapping[str, tuple[Any, ...]], shares: Mapping[str, ArrayLike | Mapping[Any, float]]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the assumed frequencies of each attribute, uniform where none are given."""
+    """Return the assumed frequencies of each attribute. The default is uniform."""
     if not isinstance(shares, Mapping) or (unknown := set(shares) - set(attributes)):
         wrong = shares if not isinstance(shares, Mapping) else sorted(map(repr, unknown))
         raise ValueError(
@@ -129,8 +175,8 @@ def check_shares(
         if isinstance(given, Mapping):
             if set(given) - set(labels):
                 raise ValueError(
-                    f"shares[{name!r}] must be by category, {validate.quote(labels)}, not"
-                    f" {validate.quote(list(given))}"
+                    f"shares[{name!r}] must map the categories {validate.quote(labels)} to"
+                    f" frequencies, not {validate.quote(list(given))}"
                 )
             given = [given.get(label, 0.0) for label in labels]
         own = (
@@ -150,7 +196,7 @@ def check_shares(
 def expect(
     solution: Solution, truth: Mapping[str, NDArray[np.float64]], n: int
 ) -> tuple[list[float], list[NDArray[np.float64]]]:
-    """Return the expected answers to each attribute, and the standard error of each frequency."""
+    """Return the expected number of answers per attribute, and the standard error per frequency."""
     answers, errors = [], []
     for protocol, (seen, _), share, own in zip(
         solution.leaves, solution.parts, solution.answering, truth.values(), strict=True
@@ -163,6 +209,6 @@ def expect(
 
 
 def cells_of(protocol: Any, truth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the true frequencies of what is estimated: of buckets, where values are grouped."""
+    """Return the true frequencies of the cells: values, or buckets if values are grouped."""
     places = protocol.cell_of(np.arange(protocol.k))
     return np.bincount(places, weights=truth, minlength=protocol.cells).astype(np.float64)

@@ -1,7 +1,4 @@
-"""A collection as its makers see it.
-
-Attributes with names, categories with labels, tables in and out.
-"""
+"""Surveys: attributes with names, categories with labels, and tables as input and output."""
 
 import json
 import os
@@ -47,14 +44,14 @@ from .tables.labels import (
 
 VERSION = 1
 LARGE = 10.0
-"""A larger budget of a report protects little."""
+"""The largest budget of a report without a warning. A larger budget protects little."""
 
 MAGIC = b"MFLS"
 REPORT = "report"
-"""The column of a table of reports: bytes, as on the wire."""
+"""The name of the column of a table of reports. It holds bytes, as on the wire."""
 
 SURVEY = "survey"
-"""Where the metadata of a table of reports say which survey they are of."""
+"""The key in the metadata of a table of reports. Its entry is the digest of their survey."""
 
 
 DIFFERENT = "names, categories, their order, protocols or budgets differ"
@@ -64,15 +61,17 @@ class Survey:
     """Everything that clients and the aggregator of one collection share.
 
     A survey has attributes with names and declared categories, budgets, a solution and protocols.
-    Tables are pandas or polars DataFrames, Arrow tables, or dicts of lists; results are of the same
-    kind. With one budget users are asked once, and ``randomize`` makes one report per row. With two
-    budgets users are asked again and again: ``panel`` simulates many users, ``client`` is one
-    device.
+    Tables are pandas or polars DataFrames, Arrow tables, or dicts of lists. Results are tables of
+    the same kind.
+
+    With one budget, users are asked once, and ``randomize`` makes one report per row. With two
+    budgets, users are asked again and again. Then ``panel`` simulates many users, and ``client`` is
+    one device.
 
     Parameters
     ----------
     attributes : mapping
-        The categories of each attribute by name, in order. They are declared, never taken from
+        The categories of each attribute by name, in order. They are declared, and never taken from
         data.
     epsilon : float, optional
         Privacy budget of one report.
@@ -82,23 +81,24 @@ class Survey:
         Privacy budget of the first report.
     solution : type
         SPL, SMP or RSFD.
-    protocol : class, callable, or list of those
-        The protocol of all attributes, or one per attribute. ``best`` takes the one of least
-        variance.
+    protocol : class, callable, or list
+        The protocol of all attributes, or a list with one protocol per attribute. ``best``, the
+        default, chooses the protocol of least variance for each attribute.
     other : label, optional
-        The category of labels that are not declared. Attributes that have this category use it;
-        for others such a label is an error.
+        The category of labels that are not declared. Attributes that have this category use it. For
+        other attributes, such a label is an error.
     missing : label, optional
-        The category of missing values, likewise.
+        The category of missing values. Attributes that have this category use it. For other
+        attributes, a missing value is an error.
     **options
         Options of the solution (``fake`` of RS+FD) or of the protocol.
 
     Raises
     ------
     ValueError
-        If categories, budgets and solution do not go together.
+        If categories, budgets and solution do not fit together.
     TypeError
-        If ``attributes`` is no mapping of names to lists.
+        If ``attributes`` is not a mapping from names to lists.
 
     Examples
     --------
@@ -172,8 +172,8 @@ class Survey:
     ) -> "Survey":
         """Return a survey whose categories are the values *found in the data*: for simulations.
 
-        This looks at the data. To collect with such categories would tell which values occur before
-        anybody was asked.
+        This method looks at the data. A collection with such categories would reveal which values
+        occur, before anybody was asked.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Survey:
         epsilon : float, optional
             Privacy budget of one report.
         columns : list of str, optional
-            The columns to ask for. By default all.
+            The columns to ask for. None means all columns.
         **options
             Further parameters of ``Survey``. Missing values are left out, unless ``missing`` names
             a category for them.
@@ -195,7 +195,15 @@ class Survey:
         Raises
         ------
         ValueError
-            If a column is absent or has fewer than two values.
+            If a column is absent, or if it has fewer than two values.
+        TypeError
+            If ``table`` is not a table, or if ``columns`` is not a list of names.
+
+        Examples
+        --------
+        >>> people = {"smokes": ["no", "yes", "no"], "household": [2, 1, 4]}
+        >>> Survey.from_table(people, epsilon=1.0).attributes["household"]
+        (1, 2, 4)
         """
         if isinstance(columns, str):
             raise TypeError(f"columns must be a list of names, not {columns!r}")
@@ -224,7 +232,20 @@ class Survey:
     # Files
 
     def to_spec(self) -> dict[str, Any]:
-        """Return the survey as a dict that JSON can hold."""
+        """Return the survey as a dict that JSON can hold.
+
+        Returns
+        -------
+        dict
+            The version of the format, the attributes with their categories, ``other``, ``missing``
+            and the spec of the solution.
+
+        Examples
+        --------
+        >>> spec = Survey({"smokes": ["yes", "no"]}, epsilon=2.0).to_spec()
+        >>> spec["attributes"], spec["solution"]["protocol"]
+        ([{'name': 'smokes', 'categories': ['yes', 'no']}], 'SMP')
+        """
         attributes = [
             {"name": name, "categories": list(labels)} for name, labels in self.attributes.items()
         ]
@@ -243,9 +264,9 @@ class Survey:
         Parameters
         ----------
         spec : dict
-            What ``to_spec`` returned; or, as written by hand, ``attributes`` as a dict of
-            categories and the arguments of ``Survey`` beside it, with solution and protocol by
-            name.
+            The result of ``to_spec``, or a short form that can be written by hand. The short form
+            has ``attributes`` as a dict of categories, and further arguments of ``Survey``.
+            Solution and protocol are given by name.
 
         Returns
         -------
@@ -255,7 +276,7 @@ class Survey:
         Raises
         ------
         ValueError
-            If anything in it is unknown or does not go together.
+            If a field is unknown or has a wrong value, or if the fields do not fit together.
 
         Examples
         --------
@@ -303,7 +324,7 @@ class Survey:
             len(labels) for labels in categories.values()
         ]:
             raise ValueError(
-                f"solution must be one over the declared categories, not {validate.quote(solution)}"
+                f"solution must be over the declared categories, not {validate.quote(solution)}"
             )
         survey: Survey = object.__new__(cls)
         try:
@@ -314,7 +335,7 @@ class Survey:
 
     @classmethod
     def _from_short(cls, spec: dict[str, Any]) -> "Survey":
-        """Return the survey that was written by hand."""
+        """Return the survey of the short form that is written by hand."""
         given = dict(spec)
         for field, known in (("solution", registry.SOLUTIONS), ("protocol", registry.PROTOCOLS)):
             names = given.get(field, [])
@@ -336,9 +357,9 @@ class Survey:
 
     @property
     def digest(self) -> str:
-        """What tells this survey from every other.
+        """The identifier of this survey, in hexadecimal digits.
 
-        Names, categories in their order, protocols and budgets.
+        It is a hash of the spec: names, categories, their order, protocols and budgets.
         """
         return digest_of(json.dumps(self.to_spec(), sort_keys=True).encode()).hex()
 
@@ -348,7 +369,7 @@ class Survey:
         Parameters
         ----------
         tally : Tally
-            What ``tally`` or ``unpack`` of this survey returned.
+            A tally that ``tally`` or ``unpack`` of this survey returned.
 
         Returns
         -------
@@ -359,26 +380,40 @@ class Survey:
         ------
         ValueError
             If the tally is of another survey, or of another protocol.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> data = survey.pack(survey.tally([bytes([0, 1])]))
+        >>> survey.unpack(data).users
+        1
         """
         return MAGIC + bytes.fromhex(self.digest) + self._own(tally).to_bytes()
 
     def unpack(self, data: bytes) -> Tally:
-        """Return the tally that ``pack`` wrote.
+        """Return the tally in the bytes that ``pack`` returned.
 
         Parameters
         ----------
         data : bytes
-            What ``pack`` returned.
+            The result of ``pack``.
 
         Returns
         -------
         Tally
-            A tally that knows this survey.
+            The tally. It knows this survey: ``estimate`` of another survey refuses it.
 
         Raises
         ------
         ValueError
-            If the bytes are no such tally, or one of another survey.
+            If the bytes are not the tally of a survey, or if they are of another survey.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> data = survey.pack(survey.tally([bytes([0, 0]), bytes([0, 1])]))
+        >>> survey.unpack(data).counts
+        array([1, 1])
         """
         own = MAGIC + bytes.fromhex(self.digest)
         if isinstance(data, bytearray | memoryview):
@@ -398,14 +433,23 @@ class Survey:
         Parameters
         ----------
         path : str or path
-            The file. It appears completely or not at all.
+            Name of the file. The write is atomic: the file appears completely or not at all.
         force : bool
-            Whether a file that exists may be overwritten.
+            True overwrites an existing file.
 
         Raises
         ------
         FileExistsError
-            If the file exists and ``force`` is false.
+            If the file exists and ``force`` is False.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     survey.save(f"{folder}/survey.json")
+        ...     Survey.load(f"{folder}/survey.json") == survey
+        True
         """
         with open_atomic(path, validate.flag("force", force)) as file:
             file.write((json.dumps(self.to_spec(), indent=2, ensure_ascii=False) + "\n").encode())
@@ -417,7 +461,7 @@ class Survey:
         Parameters
         ----------
         path : str or path
-            A file that ``save`` wrote, or one written by hand (see ``from_spec``).
+            Name of a file that ``save`` wrote, or that was written by hand (see ``from_spec``).
 
         Returns
         -------
@@ -427,7 +471,19 @@ class Survey:
         Raises
         ------
         ValueError
-            If the file is no survey; the message names the file.
+            If the file is not a survey. The message names the file.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "survey.json")
+        ...     _ = path.write_text('{"attributes": {"smokes": ["yes", "no"]}, "epsilon": 2}')
+        ...     Survey.load(path)
+        <Survey of smokes (2): SMP.of([GRR(k=2, epsilon=2.0)])>
         """
         try:
             spec = validate.parse_json("it", Path(path).read_bytes())
@@ -438,40 +494,50 @@ class Survey:
         except ValueError as error:
             raise ValueError(f"{os.fspath(path)} is not a survey: {error}") from None
 
-    # The verbs
+    # Main methods
 
     @property
     def privacy(self) -> Privacy:
-        """What is promised to those who take part."""
+        """The exact privacy losses of the users who take part."""
         return self.solution.privacy
 
     @property
     def longitudinal(self) -> bool:
-        """Whether users are asked again and again."""
+        """True if users are asked again and again, with two budgets."""
         return self.solution.permanent is not None
 
     def encode(self, table: object) -> NDArray[np.int64]:
-        """Return the rows of a table as numbers of categories.
+        """Return the rows of a table as indexes of categories.
 
         Parameters
         ----------
         table : table
-            One row per user, with a column for each attribute; further columns are ignored.
+            One row per user, with one column per attribute. Further columns are ignored.
 
         Returns
         -------
-        array of shape (n, d)
+        array of int, shape (n, d)
             One row per user and one column per attribute.
 
         Raises
         ------
         ValueError
-            If a column is absent, or a label is missing or not declared; the message names the row.
+            If a column is absent, or if a label is missing or not declared. The message names the
+            row.
+        TypeError
+            If ``table`` is not a table.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"], "age": ["young", "old"]}, epsilon=2.0)
+        >>> survey.encode({"smokes": ["no", "yes"], "age": ["old", "old"]})
+        array([[1, 1],
+               [0, 1]])
         """
         return np.ascontiguousarray(self._encode_table(table))
 
     def _encode_table(self, table: object) -> NDArray[np.int64]:
-        """Return the same with the values of an attribute side by side."""
+        """Return the result of ``encode``, with each attribute contiguous in memory."""
         return self._encode_columns(frames.factor_columns("table", table, self.attributes))
 
     def _encode_columns(
@@ -496,8 +562,14 @@ class Survey:
 
         Returns
         -------
-        dict of lists
-            The declared label where its text matches, and the text elsewhere.
+        dict of str to list
+            The declared label for each text that is written like this label. Other texts stay.
+
+        Examples
+        --------
+        >>> survey = Survey({"age": [17, 18, 19]}, epsilon=2.0)
+        >>> survey.typed({"age": ["18", "17", "none"]})
+        {'age': [18, 17, 'none']}
         """
         written = {
             name: {str(label): label for label in labels}
@@ -514,7 +586,7 @@ class Survey:
         Parameters
         ----------
         table : table
-            One row per user, with a column for each attribute; further columns are ignored.
+            One row per user, with one column per attribute. Further columns are ignored.
         rng : None, int, SeedSequence, Generator or Stream
             Source of randomness. None, the default, is the operating system: use it to collect.
             Seeds are for simulations.
@@ -522,12 +594,22 @@ class Survey:
         Returns
         -------
         table
-            A table of the same kind, with the column "report": bytes, as on the wire.
+            A table of the same kind. Its column "report" holds bytes, as on the wire.
 
         Raises
         ------
         ValueError
-            If a label is missing or not declared, or if the survey asks again and again.
+            If a column is absent, or if a label is missing or not declared. Also if the survey asks
+            users again and again.
+        TypeError
+            If ``table`` is not a table.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> reports = survey.randomize({"smokes": ["no", "yes", "no"]}, rng=1)
+        >>> [report.hex() for report in reports["report"]]
+        ['0000', '0000', '0001']
         """
         self._require_once("survey.panel(n) or survey.client(path)")
         return self._table(table, self.solution.randomize(self._encode_table(table), rng))
@@ -538,9 +620,10 @@ class Survey:
         Parameters
         ----------
         answers : mapping
-            The label of each attribute; further keys are ignored.
-        rng : Rng
-            Nothing to collect with; a seed for simulations.
+            One label per attribute. Further keys are ignored.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations.
 
         Returns
         -------
@@ -550,10 +633,10 @@ class Survey:
         Raises
         ------
         ValueError
-            If an attribute is absent, or its label is not declared, or if the survey asks again and
-            again: then ``client`` reports.
+            If an attribute is absent, or if its label is not declared. Also if the survey asks
+            users again and again. In this case, use ``client``.
         TypeError
-            If ``answers`` is no mapping.
+            If ``answers`` is not a mapping.
 
         Examples
         --------
@@ -569,24 +652,26 @@ class Survey:
 
         Parameters
         ----------
-        reports : table, list of bytes, array, or iterable of those
-            A table has a column "report" of bytes; an array is from ``solution.randomize``.
+        reports : table, list of bytes, array, or iterable of batches
+            The reports. A table has a column "report" of bytes. An array is the result of
+            ``solution.randomize``.
         invalid : {"raise", "skip"}
-            What to do with a message that is no report. "raise" refuses all and names the row of
-            the first; "skip" leaves such messages out, and ``tally.invalid`` says how many.
+            Treatment of invalid reports. "raise" refuses all reports and names the row of the first
+            invalid one. "skip" leaves invalid reports out, and ``tally.invalid`` is their number.
 
         Returns
         -------
         Tally
-            What was counted. It knows this survey: another one does not estimate it.
+            The counts of the reports. The tally knows this survey: ``estimate`` of another survey
+            refuses it.
 
         Raises
         ------
         ValueError
-            If a message is no report and ``invalid`` is "raise", or if a table says that its
-            reports are of another survey.
+            If a report is invalid and ``invalid`` is "raise". Also if the metadata of a table name
+            another survey.
         TypeError
-            If ``reports`` is something else.
+            If ``reports`` is of another type.
 
         Examples
         --------
@@ -605,8 +690,8 @@ class Survey:
 
         Parameters
         ----------
-        reports : Tally, or what ``tally`` takes
-            A tally of this survey, or reports.
+        reports : Tally, table, list of bytes, array, or iterable of batches
+            A tally of this survey, or reports as ``tally`` takes them.
 
         Returns
         -------
@@ -617,6 +702,17 @@ class Survey:
         ------
         ValueError
             If a report is invalid, or if the tally is of another survey.
+        TypeError
+            If ``reports`` is of another type.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> reports = survey.randomize({"smokes": ["no", "no", "yes", "no"] * 1000}, rng=1)
+        >>> survey.estimate(reports)["smokes"]
+        Estimate of smokes from 4,000 users: frequency ± standard error
+        yes  0.2459 ± 0.0067
+        no   0.7541 ± 0.0067
         """
         kind = (
             None
@@ -627,19 +723,26 @@ class Survey:
         return self.labelled(self.solution.estimate(counted), kind)
 
     def labelled(self, estimates: Estimates, kind: str | None = None) -> Estimates:
-        """Return estimates of this survey's solution with its names and labels.
+        """Return estimates of ``survey.solution`` with the names and labels of this survey.
 
         Parameters
         ----------
         estimates : Estimates
             Estimates of ``survey.solution``.
         kind : {"pandas", "polars", "pyarrow", "dict"}, optional
-            The kind of the tables that ``to_frame`` makes.
+            Kind of the tables that ``to_frame`` makes. None means the first kind that is installed.
 
         Returns
         -------
         Estimates
-            The same frequencies and errors.
+            The same frequencies and errors, with names and labels.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> found = survey.solution.estimate(survey.solution.simulate([[300, 700]], rng=1))
+        >>> survey.labelled(found)["smokes"].values
+        ('yes', 'no')
         """
         cells = [
             label_cells(labels, protocol)
@@ -656,31 +759,34 @@ class Survey:
     ) -> Rehearsal:
         """Simulate the whole collection before anybody is asked.
 
-        Users are drawn from a population in which the attributes are independent; each of them
-        randomizes, and the aggregator counts and estimates.
+        Users are drawn from a population in which the attributes are independent. Each user
+        randomizes a record. The aggregator counts the reports and estimates.
 
         Parameters
         ----------
         n : int
-            The number of users.
+            Number of users.
         shares : mapping, optional
-            The assumed frequencies by attribute: a list in the order of the categories, or a
-            mapping by category. They are made to add up to 1. Attributes without any are uniform.
+            The assumed frequencies by attribute. They are a list in the order of the categories, or
+            a mapping by category, and are scaled to add up to 1. An attribute without frequencies
+            is uniform.
         rounds : int
-            How often each user reports an answer that stays, for surveys with two budgets.
-        rng : Rng
-            A seed, to repeat the rehearsal.
+            Number of reports of each user about an unchanged record. More than 1 needs a survey
+            with two budgets.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations. A seed makes the rehearsal reproducible.
 
         Returns
         -------
         Rehearsal
-            The errors that are expected and those that were seen, by attribute.
+            The expected errors and the observed errors, by attribute.
 
         Raises
         ------
         ValueError
-            If ``shares`` has unknown attributes or categories, or if ``rounds`` is more than one
-            for a survey that asks once.
+            If ``n`` or ``rounds`` is out of range, or if ``shares`` has unknown attributes or
+            categories. Also if ``rounds`` is above 1 for a survey that asks once.
 
         Examples
         --------
@@ -750,6 +856,14 @@ class Survey:
         ------
         ValueError
             If the survey has one budget and asks once.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+        >>> panel = survey.panel(4, rng=1)
+        >>> answers = {"smokes": ["no", "yes", "no", "no"]}
+        >>> [panel.tally(answers).counts.tolist() for _ in range(2)]
+        [[0, 4], [0, 4]]
         """
         self._require_rounds("panel")
         return SurveyPanel(self, Panel(self.solution, n, rng))
@@ -757,16 +871,18 @@ class Survey:
     def client(
         self, path: str | os.PathLike[str], limit: float | None = None, context: bytes = b""
     ) -> "SurveyClient":
-        """Return one device that reports again and again: see ``Client.open``.
+        """Return one device that reports again and again.
+
+        The method ``Client.open`` opens the file of the device.
 
         Parameters
         ----------
         path : str or path
-            The file with the secret and the ledger. It is created if it does not exist.
+            Name of the file with the secret and the ledger. It is created if it does not exist.
         limit : float, optional
-            The largest privacy loss over all reports. By default there is none.
+            Largest privacy loss over all reports. None means no limit.
         context : bytes
-            A name for this use of the secret. Devices with the same secret and another context draw
+            Name of this use of the secret. Devices with the same secret and different contexts draw
             independent noise.
 
         Returns
@@ -778,20 +894,32 @@ class Survey:
         ------
         ValueError
             If the survey has one budget and asks once, or if the file is of another survey.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     device = survey.client(f"{folder}/device", limit=8.0)
+        ...     len(device.report({"smokes": "no"})), round(device.spent, 3)
+        (2, 4.0)
         """
         self._require_rounds("client")
         return SurveyClient(self, Client.open(path, self.solution, limit, context))
 
-    # What the verbs share
+    # Helpers of the main methods
 
     def _own(self, tally: Tally) -> Tally:
-        """Return a tally, unless it is known to be of another survey."""
+        """Return a tally of this survey, and refuse the tally of another survey."""
         if isinstance(tally, Tally) and tally.survey not in (None, self.digest):
             raise ValueError(f"tally is of another survey: {DIFFERENT}")
         return self.solution._as_tally(tally)
 
     def _require_note(self, name: str, note: object) -> None:
-        """Refuse what says that it is of another survey; other notes mean something else."""
+        """Refuse reports whose note is the digest of another survey.
+
+        A note that is not a digest has another meaning, and is ignored.
+        """
         digest = isinstance(note, str) and len(note) == len(self.digest)
         if digest and note != self.digest and not set(str(note)) - set("0123456789abcdef"):
             raise ValueError(f"{name} are of another survey: {DIFFERENT}")
@@ -800,7 +928,7 @@ class Survey:
         return Survey.from_spec, (self.to_spec(),)
 
     def _encode_one(self, answers: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Return the numbers of one user's labels."""
+        """Return the indexes of the labels of one user."""
         if not isinstance(answers, Mapping):
             raise TypeError(f"answers must map attributes to labels, not {validate.quote(answers)}")
         if absent := [name for name in self.attributes if name not in answers]:
@@ -826,7 +954,7 @@ class Survey:
             )
 
     def _table(self, table: Any, reports: NDArray[Any]) -> Any:
-        """Return reports about the rows of a table as one of its kind."""
+        """Return the reports about the rows of a table, as a table of the same kind."""
         built = frames.build_reports(frames.kind_of(table), REPORT, reports, table)
         return frames.add_note(built, SURVEY, self.digest)
 
@@ -836,8 +964,8 @@ class Survey:
             return [(reports, "reports")]
         if not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Tally):
             raise TypeError(
-                f"reports must be a table with a column {REPORT!r}, an array or an iterable of"
-                f" those, not {validate.quote(reports)}"
+                f"reports must be a table with a column {REPORT!r}, an array, or an iterable of"
+                f" reports or batches, not {validate.quote(reports)}"
             )
 
         def is_batch(part: Any) -> bool:
@@ -846,9 +974,9 @@ class Survey:
         return gather_batches(reports, is_batch)
 
     def _reports(self, batch: Any, invalid: str, name: str) -> Batch:
-        """Return checked reports, and how many messages were left out."""
+        """Return checked reports, and the number of messages that were left out."""
         if getattr(getattr(batch, "dtype", None), "kind", "") == "O":
-            batch = list(batch)  # as pandas gives a column
+            batch = list(batch)  # a column of pandas
         if isinstance(batch, list):
             batch = {REPORT: batch}
         if not frames.is_table(batch):
@@ -867,7 +995,7 @@ class Survey:
         return reports, wrong.size + refused
 
     def __eq__(self, other: object) -> bool:
-        # Where True is not 1
+        # As JSON, because True equals 1 in Python
         return isinstance(other, Survey) and json.dumps(self.to_spec()) == json.dumps(
             other.to_spec()
         )
@@ -881,7 +1009,22 @@ class Survey:
 
 @dataclass(frozen=True)
 class SurveyPanel:
-    """The simulated users of a survey over time, as tables: see ``Panel``."""
+    """The simulated users of a survey over time, with tables as input and output.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    panel : Panel
+        The users of ``survey.solution``.
+
+    Examples
+    --------
+    >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+    >>> panel = survey.panel(1000, rng=1)
+    >>> [each["smokes"].frequencies.round(2) for each in panel.run([{"smokes": ["no"] * 1000}] * 2)]
+    [array([-0.01,  1.01]), array([-0.02,  1.02])]
+    """
 
     survey: Survey
     panel: Panel
@@ -892,14 +1035,26 @@ class SurveyPanel:
         Parameters
         ----------
         table : table
-            One row per user who reports, with a column for each attribute.
+            One row per user who reports, with one column per attribute.
         users : array of int, optional
-            The numbers of the users, one per row. By default all users report, in order.
+            The numbers of the users, one per row. None means that all users report, in order.
 
         Returns
         -------
         table
             A table of the same kind, with the column "report".
+
+        Raises
+        ------
+        ValueError
+            If a label is missing or not declared, or if ``users`` does not fit the table.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+        >>> panel = survey.panel(2, rng=1)
+        >>> [report.hex() for report in panel.report({"smokes": ["no", "yes"]})["report"]]
+        ['0001', '0001']
         """
         return self.survey._table(table, self.panel.report(self.survey._encode_table(table), users))
 
@@ -909,14 +1064,25 @@ class SurveyPanel:
         Parameters
         ----------
         table : table
-            One row per user who reports, with a column for each attribute.
+            One row per user who reports, with one column per attribute.
         users : array of int, optional
-            The numbers of the users, one per row. By default all users report, in order.
+            The numbers of the users, one per row. None means that all users report, in order.
 
         Returns
         -------
         Tally
             A tally that knows this survey.
+
+        Raises
+        ------
+        ValueError
+            If a label is missing or not declared, or if ``users`` does not fit the table.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+        >>> survey.panel(1000, rng=1).tally({"smokes": ["no"] * 1000}).counts
+        array([109, 891])
         """
         counted = self.panel.tally(self.survey._encode_table(table), users)
         return counted._counted_by(self.survey.digest)
@@ -933,6 +1099,18 @@ class SurveyPanel:
         -------
         Rounds
             One entry per round.
+
+        Raises
+        ------
+        ValueError
+            If a label is missing or not declared, or if a table does not have one row per user.
+
+        Examples
+        --------
+        >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+        >>> found = survey.panel(1000, rng=1).run([{"smokes": ["no"] * 1000}] * 2)
+        >>> len(found), found[1]["smokes"].frequencies.round(2)
+        (2, array([-0.02,  1.02]))
         """
         found = Rounds()
         for table in rounds:
@@ -946,7 +1124,25 @@ class SurveyPanel:
 
 @dataclass(frozen=True)
 class SurveyClient:
-    """One device of a survey over time: see ``Client``."""
+    """One device of a survey over time.
+
+    Parameters
+    ----------
+    survey : Survey
+        The survey.
+    client : Client
+        The client of ``survey.solution``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     device = survey.client(f"{folder}/device")
+    ...     reports = [device.report({"smokes": "no"}) for _ in range(3)]
+    ...     len(reports), round(device.spent, 3)
+    (3, 4.0)
+    """
 
     survey: Survey
     client: Client
@@ -957,19 +1153,27 @@ class SurveyClient:
         Parameters
         ----------
         answers : mapping
-            One label per attribute; further keys are ignored.
+            One label per attribute. Further keys are ignored.
 
         Returns
         -------
         bytes
-            The report on the wire. Equal answers give reports with the same permanent answer.
+            The report on the wire. Reports about equal answers have the same permanent answer.
 
         Raises
         ------
         ValueError
-            If an attribute is absent, or its label is not declared.
+            If an attribute is absent, or if its label is not declared.
         LimitReached
             If the report would exceed the limit.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     len(survey.client(f"{folder}/device").report({"smokes": "no"}))
+        2
         """
         record = self.survey._encode_one(answers)
         return wire.encode(self.survey.solution, self.client.report(record))

@@ -16,14 +16,14 @@ from .mechanism import Mechanism, check_invalid, require_mechanism
 
 @accept_old_names(protocol="mechanism")
 def encode(mechanism: Mechanism, reports: object) -> bytes:
-    r"""Return one report or several as n·``mechanism.report_bytes`` bytes.
+    r"""Return n reports as n·``mechanism.report_bytes`` bytes.
 
     Parameters
     ----------
     mechanism : Mechanism
         The protocol or solution that made the reports.
     reports : array or list
-        Reports as ``randomize`` returns them.
+        One report, or several, as ``randomize`` returns them.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def encode(mechanism: Mechanism, reports: object) -> bytes:
     Raises
     ------
     ValueError
-        If a report is one that no honest client sends, or if the shape is not that of reports.
+        If no honest client sends one of the reports, or if the shape is not that of reports.
     TypeError
         If ``mechanism`` is not a protocol or solution, or if the dtype is not that of reports.
 
@@ -65,9 +65,9 @@ def decode(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
     Raises
     ------
     ValueError
-        If bytes are missing, or if a report is one that no honest client sends.
+        If bytes are missing, or if no honest client sends one of the reports.
     TypeError
-        If ``data`` is not bytes.
+        If ``mechanism`` is not a protocol or solution, or if ``data`` is not bytes.
 
     Examples
     --------
@@ -94,7 +94,9 @@ def _split(mechanism: Mechanism, data: bytes) -> NDArray[Any]:
 def tally(
     mechanism: Mechanism, data: bytes, *, invalid: str = "raise", large: bool = False
 ) -> Tally:
-    """Return the tally of the reports in ``data``. Each report is checked once.
+    """Return the tally of the reports in ``data``.
+
+    Each report is checked once.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ def tally(
         If bytes are missing, or if a report is invalid and ``invalid`` is "raise". Also if the
         domain has more than 2²⁸ values and ``large`` is False.
     TypeError
-        If ``data`` is not bytes.
+        If ``mechanism`` is not a protocol or solution, or if ``data`` is not bytes.
 
     Examples
     --------

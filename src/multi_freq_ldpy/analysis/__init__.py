@@ -1,1 +1,1 @@
-"""What mechanisms tell and withstand: exact worst cases, audits, data poisoning."""
+"""Analysis of mechanisms: exact worst cases, audits and data poisoning."""

@@ -1,4 +1,4 @@
-"""Measure privacy: a lower bound of ε from the reports that a mechanism sends.
+"""Audits: a lower bound of ε, measured from the reports that a mechanism sends.
 
 The mechanism may be one of this package, or any other program.
 """
@@ -44,15 +44,22 @@ class Audit:
     confidence : float
         Probability with which the bound holds.
     inputs : pair
-        The two inputs. The event speaks for the first.
+        The two inputs. The event is likelier for the first input.
     event : str
         The event, in words.
     seen : pair of int
-        How often the event happened, for each of the two inputs.
+        Number of samples in which the event happened, for each of the two inputs.
     of : pair of int
         Number of samples, for each of the two inputs.
     tests : int
         Number of events that were tested. The bound is corrected for this number.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR
+    >>> found = audit(GRR(2, epsilon=1.0), n=10_000, rng=1)
+    >>> found.inputs, found.of, found.epsilon <= 1.0
+    ((0, 1), (5000, 5000), True)
     """
 
     epsilon: float
@@ -126,9 +133,9 @@ def audit(
         that the exact distribution tells apart best. If it is too large to list, None means the
         first and the last input.
     statistic : callable, optional
-        A function from a report to a number that is large, or small, if the report speaks for the
-        first input. With ``rounds`` above 1 it gets the list of reports. None means the events and
-        attacks described above.
+        A function from a report to a number. Large numbers, or small ones, must speak for the first
+        input. With ``rounds`` above 1 the function gets the list of reports. None means the events
+        and attacks described above.
     rounds : int
         Number of reports of one user in each sample.
     rng : None, int, SeedSequence, Generator or Stream
@@ -146,8 +153,8 @@ def audit(
         If ``mechanism`` is not a protocol, solution or callable, or if ``statistic`` is not
         callable.
     ValueError
-        If a number is out of range, or if ``inputs`` is not a pair of inputs. Also if a callable
-        has no ``inputs``, if it is a method of one ``Client``, or if the statistic is NaN.
+        If a number is out of range, or if ``inputs`` is not a pair of inputs. For a callable, also
+        if ``inputs`` is None, or if it is a method of one ``Client``. Also if the statistic is NaN.
 
     Examples
     --------
@@ -161,8 +168,8 @@ def audit(
     times = validate.Integer(1, 2**20)("rounds", rounds)
     if isinstance(getattr(mechanism, "__self__", None), Client):
         raise ValueError(
-            "mechanism must give independent reports, which one client does not: give rounds, and a"
-            " function that makes new clients"
+            "mechanism must give independent reports, which one client does not: set rounds, and"
+            " give a function that makes new clients"
         )
     if statistic is not None and not callable(statistic):
         raise TypeError(f"statistic must be a callable, not {validate.quote(statistic)}")
@@ -182,9 +189,7 @@ def audit(
         learnt = 0
     else:
         if inputs is None:
-            raise ValueError(
-                "inputs must be given for a callable: the two that are to be told apart"
-            )
+            raise ValueError("inputs must be given for a callable: the two inputs to tell apart")
         pair = inputs[0], inputs[1]
         learnt = 0 if statistic else half // 4
         scores, names = _score_callable(mechanism, pair, half, times, statistic, learnt)
@@ -192,10 +197,10 @@ def audit(
 
 
 def _choose_pair(mechanism: Mechanism, inputs: Any) -> tuple[tuple[Any, Any], bool]:
-    """Return the pair of inputs, and whether the distribution of reports can be listed.
+    """Return the pair of inputs, and True if the distribution of reports can be listed.
 
-    Given inputs are checked. Otherwise the pair is the one that is told apart best. If the
-    distribution cannot be listed, it is the first and the last input.
+    Given inputs are checked. Otherwise the result is the pair that is told apart best. If the
+    distribution cannot be listed, the pair is the first and the last input.
     """
     ks = mechanism.ks
     ends = (
@@ -239,7 +244,7 @@ def _audit_by_law(
     likely, other = (second, first) if swapped else (first, second)
     if cut is None:
         return Audit(
-            0.0, 1 - risk, pair, "no event is likelier for one of them", (0, 0), (half, half), 1
+            0.0, 1 - risk, pair, "no event is likelier for one input", (0, 0), (half, half), 1
         )
     event = {
         report
@@ -259,7 +264,7 @@ def _audit_by_law(
             )
         seen.append(hits)
     how = (
-        "the report is possible for one only"
+        "the report is possible for one input only"
         if cut == inf
         else f"the likelihood ratio is {float(cut):.6g} or more"
     )
@@ -274,7 +279,7 @@ def _bound_loss(
     risk: float,
     tests: int,
 ) -> Audit:
-    """Return the bound that counts give.
+    """Return the bound that follows from counts.
 
     Each of the two probabilities gets half of the risk.
     """
@@ -423,7 +428,7 @@ class _Samples:
 
 
 def _apply_statistic(statistic: Callable[[Any], float], samples: Iterable[Any]) -> Scores:
-    """Return the statistic of each sample; NaN raises an error."""
+    """Return the statistic of each sample. NaN raises an error."""
     scores = []
     for sample in samples:
         score = float(statistic(sample))
@@ -455,7 +460,7 @@ def _score_callable(
         return [client(value) for _ in range(rounds)]
 
     samples: list[list[Any]] = [[], []]
-    # In a random order, because otherwise a clock in the reports would look like a leak
+    # The order is random, because otherwise a clock in the reports would look like a leak
     for at in np.random.default_rng().permutation(np.repeat([0, 1], half)).tolist():
         samples[at].append(sample(pair[at]))
     if statistic is not None:

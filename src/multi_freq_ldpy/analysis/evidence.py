@@ -1,6 +1,6 @@
 """Events that tell two inputs apart in samples of reports.
 
-Bounds limit how often these events happen at least and at most.
+The probabilities of these events have lower and upper bounds.
 """
 
 from collections import Counter
@@ -21,8 +21,8 @@ BINS = 64
 def lower_limit(successes: int, n: int, risk: float) -> float:
     """Return the lower Clopper–Pearson limit.
 
-    Any smaller probability gives this number of successes, or more, with probability ``risk`` at
-    most.
+    A smaller probability gives this number of successes, or more, with probability at most
+    ``risk``.
     """
     return 0.0 if successes == 0 else _bisect(lambda p: _tail(successes, n, p) < risk)[0]
 
@@ -33,7 +33,7 @@ def upper_limit(successes: int, n: int, risk: float) -> float:
 
 
 def _bisect(below: Callable[[float], bool]) -> tuple[float, float]:
-    """Return two neighbouring probabilities between which a condition ceases to hold."""
+    """Return two adjacent probabilities: the condition holds below them, and not above."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = (low + high) / 2
@@ -70,10 +70,10 @@ def _continued_fraction(a: float, b: float, x: float) -> float:
 
 
 def choose_threshold(first: Scores, second: Scores, risk: float) -> tuple[float, float]:
-    """Return the threshold of scores that tells the first input from the second best.
+    """Return the threshold of scores that best tells the first input from the second.
 
-    The event is a score of at least the threshold. The second result is about the loss that this
-    event shows.
+    The event is a score of at least the threshold. The second result is the approximate loss that
+    this event shows.
     """
     cuts = np.unique(np.concatenate((first, second)))
     if len(cuts) > BINS:
@@ -83,7 +83,7 @@ def choose_threshold(first: Scores, second: Scores, risk: float) -> tuple[float,
             )
         )
         highest = np.sort(first)[::-1]
-        # Thresholds for rare events too
+        # Further thresholds, for rare events
         cuts = np.unique(
             np.append(cuts, highest[2 ** np.arange((len(first) - 1).bit_length()) - 1])
         )
@@ -97,10 +97,10 @@ def choose_threshold(first: Scores, second: Scores, risk: float) -> tuple[float,
 
 
 def expected_loss(often: Any, seldom: Any, n: int, risk: float) -> Scores:
-    """Return about the loss that n reports of each input show for an event.
+    """Return the approximate loss that n reports of each input show for an event.
 
-    ``often`` and ``seldom`` are the probabilities of the event. The result serves to choose an
-    event, not to claim a loss.
+    ``often`` and ``seldom`` are the probabilities of the event under the two inputs. The result
+    serves to choose an event, not to claim a loss.
     """
     z = normal_quantile(1 - 2 * risk)
     low = np.asarray(often) - z * np.sqrt(np.asarray(often) * (1 - np.asarray(often)) / n) - z / n
@@ -113,13 +113,16 @@ def expected_loss(often: Any, seldom: Any, n: int, risk: float) -> Scores:
 
 
 def count_reports(data: bytes, size: int) -> dict[bytes, int]:
-    """Return how often each report of ``size`` bytes occurs."""
+    """Return the count of each report of ``size`` bytes."""
     rows, counts = np.unique(np.frombuffer(data, f"V{size}"), return_counts=True)
     return dict(zip((row.tobytes() for row in rows), counts.tolist(), strict=True))
 
 
 def as_bytes(report: Any) -> bytes:
-    """Return a report of any kind as bytes; different reports of one type give different bytes."""
+    """Return a report of any kind as bytes.
+
+    Different reports of one type give different bytes.
+    """
     if isinstance(report, bytes | bytearray | memoryview):
         return bytes(report)
     if isinstance(report, list | tuple):
@@ -132,7 +135,7 @@ def as_bytes(report: Any) -> bytes:
 def as_numbers(report: Any) -> NDArray[Any]:
     """Return the numbers in a report of any kind.
 
-    Bytes and letters count as numbers too. Anything else is left out.
+    Bytes and letters count as numbers too. All other parts are left out.
     """
     if isinstance(report, str):
         report = report.encode()
@@ -159,8 +162,8 @@ def as_numbers(report: Any) -> NDArray[Any]:
 def as_rows(samples: Sequence[Sequence[NDArray[Any]]]) -> NDArray[Any]:
     """Return one row per sample.
 
-    A row has the average length of the reports, and the average of each of their numbers. A missing
-    number counts as −1.
+    A row has the average length of the reports of a sample, and the average of each number in the
+    reports. A missing number counts as −1.
     """
     each = [numbers for sample in samples for numbers in sample]
     lengths = np.array([len(numbers) for numbers in each])
@@ -177,7 +180,7 @@ def as_rows(samples: Sequence[Sequence[NDArray[Any]]]) -> NDArray[Any]:
 def learn_reports(
     first: Sequence[bytes], second: Sequence[bytes]
 ) -> Callable[[Sequence[bytes]], Scores]:
-    """Learn how much likelier each report is for the first input.
+    """Return a function that scores reports by the likelihood ratio that was learnt.
 
     A report that was not seen has the score 0.
     """
@@ -187,9 +190,9 @@ def learn_reports(
 
 
 def learn_numbers(first: Scores, second: Scores) -> Callable[[Scores], Scores]:
-    """Learn how much likelier each number of a report is for the first input.
+    """Return a function that scores the numbers in a report by learnt likelihood ratios.
 
-    The scores of the numbers are added up as if the numbers were independent.
+    The scores of the numbers are added up, as if the numbers were independent.
     """
     tables = []
     for column, other in zip(first.T, second.T, strict=True):

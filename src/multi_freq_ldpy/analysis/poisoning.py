@@ -1,4 +1,4 @@
-"""Poisoning: how far the reports of malicious users can shift estimates."""
+"""Poisoning: the largest shift of estimates by the reports of malicious users."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ class Influence:
 
     ``value`` is the largest increase of the frequency of one value that no malicious user holds.
     ``lowered`` is the largest decrease of the frequency of one value that all other users hold. If
-    only some of the honest users answer, both hold for a large number of honest answers.
+    only some of the honest users answer, both statements need a large number of honest answers.
 
     Parameters
     ----------
@@ -29,6 +29,13 @@ class Influence:
         Number of malicious users.
     answering : float
         Probability that an honest report speaks of a given value of the attribute.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import OUE
+    >>> found = influence(OUE(10, epsilon=1.0), 100_000, 1000)
+    >>> round(found.value, 4), round(found.lowered, 4)
+    (0.0316, 0.0116)
     """
 
     protocol: Protocol
@@ -47,14 +54,14 @@ class Influence:
         """The largest decrease of the frequency of one value."""
         weight = self._weight(self.m)
         against = weight * (float(self.channel.q) - self.channel.smallest) / self.channel.slope
-        # The holders are also outweighed if malicious users answer more often than they do
+        # If malicious users answer more often than honest users, they also outweigh the holders
         return against + weight - self.m / self.n
 
     def of(self, size: int) -> float:
         """Return the largest increase of the total frequency of several values.
 
-        No malicious user holds any of these values. The result is for the set of this size that
-        suits the malicious users best.
+        No malicious user holds any of these values. The result is the maximum over all sets of this
+        size.
 
         Parameters
         ----------
@@ -72,19 +79,26 @@ class Influence:
             If ``size`` is not an integer.
         ValueError
             If ``size`` is out of range.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import OUE
+        >>> found = influence(OUE(10, epsilon=1.0), 100_000, 1000)
+        >>> [round(found.of(size), 4) for size in (1, 5)]
+        [0.0316, 0.1582]
         """
         values = validate.Integer(1, self.protocol.cells - 1)("size", size)
         most, q = self.protocol._most(values), float(self.channel.q)
         if self.protocol.answering[0] == 1:
             return self._weight(self.m) * (most - values * q) / self.channel.slope
-        # A value is estimated from the reports that speak of it: malicious users divide the values
-        # of which they may speak
+        # A value is estimated from the reports that speak of it. Malicious users divide the values:
+        # each value gets m·most/values of their reports
         return values * self._weight(self.m * most / values) * (1 - q) / self.channel.slope
 
     def _weight(self, m: float) -> float:
         """Return the share of m malicious users among the reports that speak of a value.
 
-        All malicious users speak of it, and some of the honest users.
+        All malicious users speak of the value, and so do some of the honest users.
         """
         return m / ((self.n - self.m) * self.answering + m) if m else 0.0
 
@@ -98,15 +112,15 @@ class Influence:
 
 @accept_old_names(protocol="mechanism")
 def influence(mechanism: Mechanism, n: int, m: int) -> Influence | tuple[Influence, ...]:
-    """Return how far m malicious among n reports can shift estimates.
+    """Return the largest shift of estimates by m malicious among n reports.
 
-    A malicious report is one that ``wire.decode`` accepts: any report that an honest client might
-    send. Suppose that every report speaks of every value. Then the largest shift is m·(c − q)/(n·(p
-    − q)), where c is the most that a report contributes. Here p and q are those that the aggregator
-    sees: among fakes under RS+FD, and with the share of the budget under SPL.
+    A malicious report is any report that ``wire.decode`` accepts, which an honest client might send
+    too. Suppose that every report speaks of every value. Then the largest shift is
+    m·(c − q)/(n·(p − q)), where c is the largest contribution of a report. The aggregator sees the
+    probabilities p and q: with fakes under RS+FD, and with the share of the budget under SPL.
 
     Under SMP, all malicious users speak of the same attribute. Honest users do so with probability
-    1/d. So malicious users weigh nearly d times as much.
+    1/d. So malicious users have nearly d times the weight of honest users.
 
     Parameters
     ----------
@@ -120,7 +134,7 @@ def influence(mechanism: Mechanism, n: int, m: int) -> Influence | tuple[Influen
     Returns
     -------
     Influence or tuple of Influence
-        One for a protocol. For a solution, a tuple with one per attribute.
+        The influence on a protocol. For a solution, a tuple with one entry per attribute.
 
     Raises
     ------
@@ -140,9 +154,9 @@ def influence(mechanism: Mechanism, n: int, m: int) -> Influence | tuple[Influen
     0.1235
     """
     mechanism, users = require_mechanism(mechanism), validate.Integer(1, 2**62)("n", n)
-    liars = validate.Integer(0, users)("m", m)
+    malicious = validate.Integer(0, users)("m", m)
     found = tuple(
-        Influence(each, seen.channel, users, liars, float(share))
+        Influence(each, seen.channel, users, malicious, float(share))
         for each, (seen, _), share in zip(
             mechanism.leaves, mechanism.parts, mechanism.answering, strict=True
         )

@@ -19,7 +19,7 @@ MOST_PAIRS = 2**20
 """Largest number of pairs of a report and an input that are enumerated one by one."""
 
 MOST_LEVELS = 2**25
-"""The same if the reports of an input have few different probabilities."""
+"""The same number for mechanisms whose reports have few different probabilities."""
 
 
 class Unlisted(ValueError):
@@ -45,7 +45,7 @@ class TooMany(Unlisted):
         many = f"{reports} reports of {inputs} inputs"
         super().__init__(
             f"{validate.quote(mechanism)} has {many}, which are more than the {most} pairs that can"
-            " be gone through"
+            " be enumerated"
         )
 
 
@@ -57,13 +57,19 @@ class WorstCase(float):
     Parameters
     ----------
     ratio : Fraction, optional
-        How many times as likely the report is for the first of ``inputs`` as for the second. It is
-        exact. None means infinite.
+        Probability of the report for the first of ``inputs``, divided by its probability for the
+        second. It is exact. None means infinite.
     inputs : pair, optional
         The two inputs. None means that the loss grows with every further report.
     report : bytes, optional
         The report, as on the wire. For a lifetime it is the permanent answer, which many reports
-        reveal in the end. None means the same as for ``inputs``.
+        reveal in the end. None means that the loss grows with every further report.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR
+    >>> exact_epsilon(GRR(3, epsilon=1.0)).attribute
+    1.0: report 0x00 is 2.71828 times as likely for 0 as for 1
     """
 
     ratio: Fraction | None
@@ -104,10 +110,27 @@ class ExactEpsilon(WorstCase):
     """The result of ``exact_epsilon``.
 
     The number is the loss of one report between any two inputs, which is the definition of local
-    differential privacy. Its ``ratio``, ``inputs`` and ``report`` are those of a ``WorstCase``.
+    differential privacy. Its ``ratio``, ``inputs`` and ``report`` are as for a ``WorstCase``.
     ``attribute`` is the loss of one report between records that differ in one attribute.
-    ``lifetime`` is the loss of all reports ever made about unchanged values. ``lifetime_attribute``
-    is the same between records that differ in one attribute.
+    ``lifetime`` is the loss of all reports that are ever made about unchanged values.
+    ``lifetime_attribute`` is the same between records that differ in one attribute.
+
+    Parameters
+    ----------
+    ratio : Fraction, optional
+        Probability of the report for the first of ``inputs``, divided by its probability for the
+        second. It is exact. None means infinite.
+    inputs : pair, optional
+        The two inputs with the largest loss.
+    report : bytes, optional
+        The report with the largest loss, as on the wire.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR, SPL
+    >>> found = exact_epsilon(SPL(GRR, [2, 2], epsilon=2.0))
+    >>> float(found), float(found.attribute), float(found.lifetime)
+    (2.0, 1.0, inf)
     """
 
     attribute: WorstCase
@@ -130,9 +153,9 @@ def exact_epsilon(mechanism: Mechanism) -> ExactEpsilon:
     r"""Return the exact privacy loss of a protocol or solution, from its ``law``.
 
     The result names the inputs and the report that attain the loss. All reports of all inputs are
-    enumerated, so there must not be too many. Protocols written elsewhere are measured in the same
-    way, whatever they claim in ``privacy``. ``checks.check_protocol`` and ``audit`` test whether
-    the reports follow the distribution that ``law`` states.
+    enumerated, so there must not be too many. Protocols that are written elsewhere are measured in
+    the same way. The measurement does not use ``privacy``. ``checks.check_protocol`` and ``audit``
+    test whether the reports follow the distribution that ``law`` states.
 
     Parameters
     ----------
@@ -151,8 +174,8 @@ def exact_epsilon(mechanism: Mechanism) -> ExactEpsilon:
         If ``mechanism`` is not a protocol or solution. Also if its ``law`` does not give bytes with
         fractions that add up to 1.
     ValueError
-        If there are too many reports to enumerate: the message says how many. Also if they cannot
-        be listed.
+        If there are too many reports to enumerate, in which case the message gives their number.
+        Also if the reports cannot be listed.
 
     Examples
     --------
@@ -237,7 +260,7 @@ def tabulate(
     most : int
         Largest number of pairs of a report and an input.
     levels_most : int
-        The same for a protocol whose format gives the few different probabilities.
+        The same number for a protocol whose format has few different probabilities.
 
     Returns
     -------
@@ -278,8 +301,8 @@ def tabulate(
                 for report, each in law.items()
             ):
                 raise TypeError(
-                    f"law of {validate.quote(mechanism)} must give reports as bytes, with"
-                    f" fractions that add up to 1, not {validate.quote(law)}"
+                    f"the distribution of {validate.quote(mechanism)} must give reports as bytes,"
+                    f" with fractions that add up to 1, not {validate.quote(law)}"
                 )
         names = list(dict.fromkeys(report for law in laws for report in law))
         if len(names) * inputs > most:
@@ -307,7 +330,7 @@ def find_losses(
     most : int
         Largest number of pairs of a report and an input.
     levels_most : int
-        The same for a protocol whose format gives the few different probabilities.
+        The same number for a protocol whose format has few different probabilities.
 
     Returns
     -------
@@ -328,8 +351,8 @@ def find_losses(
         total = table.add_up(row, np.ones((table.levels.shape[1], 1), np.int64))[0]
         if total != 1:
             raise TypeError(
-                f"law of {validate.quote(mechanism)} must give fractions that add up to 1, not to"
-                f" {float(total)!r}"
+                f"the distribution of {validate.quote(mechanism)} must give fractions that add up"
+                f" to 1, not to {float(total)!r}"
             )
     cube = table.levels.reshape(*ks, -1)
     whole = _find_largest(table, table.levels, 0, lambda at, input: np.unravel_index(input, ks))
@@ -400,7 +423,7 @@ def laws_of(mechanism: Mechanism, most: int = MOST_PAIRS) -> list[dict[bytes, Fr
             every[0] if every else 0 if isinstance(mechanism, Protocol) else [0] * len(ks)
         )
     except (ValueError, NotImplementedError) as error:
-        raise Unlisted(str(error) or f"{validate.quote(mechanism)} has no law") from None
+        raise Unlisted(str(error) or f"{validate.quote(mechanism)} has no distribution") from None
     if len(first) * prod(ks) > most:
         raise TooMany(mechanism, len(first), prod(ks), most)
     return [first, *(mechanism.law(each) for each in every[1:])]

@@ -55,6 +55,13 @@ class CheckFailed(AssertionError):
         The mechanism that fails.
     why : str
         The reason.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR
+    >>> failed = CheckFailed("fit", GRR(3, epsilon=1.0), "chi-square is 50")
+    >>> failed.check, str(failed).splitlines()[0]
+    ('fit', "GRR(k=3, epsilon=1.0) fails the check 'fit': chi-square is 50")
     """
 
     def __init__(self, check: str, mechanism: object, why: str) -> None:
@@ -78,13 +85,13 @@ def check_protocol(mechanism: Mechanism) -> dict[str, str]:
 
     Returns
     -------
-    dict
-        From the name of each check to "holds", or to "not applicable: " and the reason.
+    dict of str to str
+        The result of each check by name: "holds", or "not applicable: " and the reason.
 
     Raises
     ------
     CheckFailed
-        By the first check that fails. It is an AssertionError.
+        If a check fails. The first check that fails raises it. It is an AssertionError.
     TypeError
         If ``mechanism`` is not a protocol or solution.
 
@@ -125,6 +132,13 @@ def run_check(name: str, mechanism: Mechanism) -> None:
         If the check does not apply to this mechanism.
     ValueError
         If there is no check of this name.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR
+    >>> run_check("privacy", GRR(3, epsilon=1.0))
+    >>> sorted(CHECKS)[:4]
+    ['bad_parameters', 'bad_values', 'batches', 'counting']
     """
     if name not in CHECKS:
         raise ValueError(f"name must be one of {', '.join(CHECKS)}, not {name!r}")

@@ -69,15 +69,14 @@ def randomness(mechanism: Any) -> None:
     holds(before == repr(np.random.get_state()), "NumPy's global state has changed")  # noqa: NPY002
     holds(drawn[0] == drawn[1] == drawn[2], "the same rng, Stream(1) or 1, gives different reports")
     holds(
-        len(set(drawn)) == 4, "different rngs, Stream(1), Stream(2) or none, give the same reports"
+        len(set(drawn)) == 4, "different rngs, Stream(1), Stream(2) or None, give the same reports"
     )
     source = Watched.over(Source.of(Stream(1), mechanism._label, len(values)))
     inputs, _ = mechanism._inputs(values)
     mechanism._randomize(as_readonly(inputs), source, np.empty(len(values), mechanism.report_dtype))
     holds(
         not source.find_twice(),
-        "bytes of the source are read twice: give every further draw a part of its own,"
-        " source.part(name)",
+        "bytes of the source are read twice: use source.part(name) for every further draw",
     )
 
 
@@ -104,7 +103,8 @@ def batches(mechanism: Any) -> None:
     one = mechanism.randomize(values[0], Stream(3))
     holds(
         np.asarray(one).tobytes() == whole[0].tobytes(),
-        f"a single input of Stream(3) gives {one}, in a batch {whole[0]}",
+        f"with Stream(3), a single input gives {one}, but the same input in a batch gives"
+        f" {whole[0]}",
     )
     nobody = mechanism.randomize([])
     holds(
@@ -132,7 +132,7 @@ def bad_values(mechanism: Any) -> None:
             for wrong in (*NO_INTEGER, k):
                 row: list[Any] = [0] * d
                 row[j] = wrong
-                if wrong is not True:  # among integers, NumPy reads it as 1
+                if wrong is not True:  # among integers, NumPy reads True as 1
                     refused([[0] * d, [0] * d, row], f"table[2, {j}] = {wrong!r}")
         shapes: list[Any] = [
             [0] * (d + 1),
@@ -243,8 +243,8 @@ def encoding(mechanism: Any) -> None:
         np.frombuffer(b"".join(every), mechanism.report_dtype, count=len(every))
     )
     for report, no in zip(every, refused.tolist(), strict=True):
-        why = f"{report!r} is refused, but a law has it"
-        why = why if no else f"{report!r} is accepted, but no law has it: _refused must mark it"
+        why = f"{report!r} is refused, but it has a probability above 0"
+        why = why if no else f"{report!r} is accepted, but impossible: _refused must mark it"
         holds(no != (report in support), why)
     if refused.any():
         wrong = every[int(refused.argmax())]
@@ -262,8 +262,8 @@ def counting(mechanism: Any) -> None:
             low, high = seen.channel.smallest, seen.channel.largest
             holds(
                 (found >= low) & (found <= high),
-                f"contributions are not within {low} and {high}: give p2 and q2 where they are not"
-                " 0 and 1, and smallest and largest where they are larger",
+                f"contributions are not within {low} and {high}: the channel needs p2 and q2 if"
+                " contributions are not 0 and 1, and smallest and largest if they go beyond",
             )
         parts = [
             mechanism.contributions(reports[i : i + step]).sum(axis=0, dtype=np.int64)
@@ -283,7 +283,7 @@ def counting(mechanism: Any) -> None:
             v = int(np.argmax(counted != added))
             holds(
                 np.array_equal(counted, added),
-                f"seed 7: of {n} reports, {counted[v]} are counted for entry {v}, not {added[v]}",
+                f"seed 7: the count of entry {v} is {counted[v]} from {n} reports, not {added[v]}",
             )
 
 
@@ -303,17 +303,20 @@ def tallies(mechanism: Any) -> None:
     holds(mechanism.tally(list(reports)) == whole, "a tally of a list of reports differs")
     holds(
         np.array_equal(np.concatenate([part.counts for part in whole]), whole.counts),
-        "attributes are not all of a tally",
+        "the attributes of a tally do not make up the whole tally",
     )
     if is_registered(mechanism):
-        holds(Tally.from_bytes(whole.to_bytes()) == whole, "a tally changes in bytes")
+        holds(
+            Tally.from_bytes(whole.to_bytes()) == whole,
+            "a tally changes when it is written to bytes",
+        )
     other = widen(mechanism)
     refuses(
         lambda: whole + other.tally(other.randomize(spread_inputs(other, 5), 1)),
-        "protocols",
-        "another protocol's tally",
+        "mechanisms",
+        "the tally of another mechanism",
     )
-    refuses(lambda: other.estimate(whole), "tally", "another protocol's tally")
+    refuses(lambda: other.estimate(whole), "tally", "the tally of another mechanism")
 
 
 def memory(mechanism: Any) -> None:
@@ -327,7 +330,7 @@ def memory(mechanism: Any) -> None:
     holds(
         whole[0].dtype == np.empty(0, mechanism.report_dtype).dtype
         and mechanism.tally(whole[0]).users == n,
-        "a panel reports something else",
+        "a panel does not make one report per user",
     )
     with parallel.use_threads(2):
         panel = Panel(mechanism, n, Stream(9))
@@ -336,9 +339,12 @@ def memory(mechanism: Any) -> None:
         ]
         holds(
             np.concatenate(split).tobytes() == whole[0].tobytes(),
-            "a split of a round into calls changes the reports",
+            "a split of a round into several calls changes the reports",
         )
-        holds(panel.report(values).tobytes() == whole[1].tobytes(), "threads change the reports")
+        holds(
+            panel.report(values).tobytes() == whole[1].tobytes(),
+            "the number of threads changes the reports",
+        )
     first, second = (list_sampled(mechanism, each) for each in whole)
     holds([np.array_equal(a, b) for a, b in zip(first, second, strict=True)], CHANGES)
     _require_prices(mechanism)
@@ -351,7 +357,7 @@ def memory(mechanism: Any) -> None:
         ]
         holds(
             np.abs(np.array(often) - expected) < 2 * Z * expected**0.5,
-            "users sample their attributes together",
+            "the attributes that users sample are not independent",
         )
     for j, protocol in enumerate(mechanism.leaves):
         if isinstance(protocol, Memoized):
@@ -359,7 +365,7 @@ def memory(mechanism: Any) -> None:
 
 
 def list_sampled(mechanism: Any, reports: Any) -> list[Any]:
-    """Return the part that each report is about, for the mechanism and for all parts within it."""
+    """Return the part that each report speaks of, for the mechanism and for all parts within it."""
     if mechanism.samples:
         inner = [(mechanism.protocols[j], own) for j, _, _, own in mechanism._by_part(reports)]
         return [
@@ -388,15 +394,15 @@ def _require_prices(mechanism: Any) -> None:
     promised = said.report if mechanism.permanent is None else said.lifetime
     holds(
         abs(max(costs) - promised) <= 1e-9 * promised,
-        f"a first report is charged {max(costs)!r} at most, not {promised!r}",
+        f"the largest charge for a first report is {max(costs)!r}, not {promised!r}",
     )
 
 
 def _require_memory(protocol: Memoized, memory: Source) -> None:
     """Require that values of one memo class have one permanent answer.
 
-    Users may be asked in any order. Values that are counted as one have one memo class. A report is
-    charged for its memo class.
+    Users may be asked in any order. Values of one cell have one memo class. A report is charged for
+    its memo class.
     """
     users = np.arange(200)
 
@@ -409,7 +415,7 @@ def _require_memory(protocol: Memoized, memory: Source) -> None:
     classes, answers = np.array([each for each, _ in found]), np.array([out for _, out in found])
     holds(
         (classes >= 0).all() and max(len(set(each)) for each in classes.T) <= protocol.classes,
-        "more classes than there are",
+        "there are more memo classes than protocol.classes",
     )
     same = classes[:, None] == classes[None, :]
     equal = (answers[:, None] == answers[None, :]).reshape(*same.shape, -1).all(axis=-1)
@@ -417,10 +423,10 @@ def _require_memory(protocol: Memoized, memory: Source) -> None:
     alike = (protocol.cell_of(np.array(some))[:, None] == protocol.cell_of(np.array(some)))[
         ..., None
     ]
-    holds(same | ~alike, "values that are counted as one differ in their memo class")
+    holds(same | ~alike, "values of one cell have different memo classes")
     holds(
         recalled(0, users[::-7])[1].tobytes() == answers[0][::-7].tobytes(),
-        "the order of users changes what they remember",
+        "the order of users changes their permanent answers",
     )
     for value in some[:3]:
         charged = protocol._charges(protocol._recall(np.array([value]), users[:1], memory))
@@ -432,4 +438,4 @@ def _require_memory(protocol: Memoized, memory: Source) -> None:
 
 def documented(mechanism: Mechanism) -> None:
     """Check that the class has a docstring with an example."""
-    holds(">>>" in (type(mechanism).__doc__ or ""), "no example in the docstring")
+    holds(">>>" in (type(mechanism).__doc__ or ""), "the docstring of the class has no example")

@@ -13,18 +13,18 @@ from ..mechanism import Mechanism
 from .tools import NotApplicable, cell_of, enclose_exponential, holds, listed
 
 MOST_NUMBERS = 2**27
-"""Most numbers that are added up for all inputs. Beyond it, only some inputs are checked."""
+"""Largest number of summands for which all inputs are checked. Otherwise some are checked."""
 
 
 def moments(mechanism: Mechanism) -> None:
-    """Check that the distribution adds up to 1, and that its moments are those of the channel.
+    """Check that the distribution adds up to 1, and that its moments agree with the channel.
 
     Moments that are fractions agree exactly. So do the mean products of the contributions to the
     own value and another one. The mean products of the contributions to two other values agree on
     average over values, within one per cent.
     """
     if not all(isinstance(seen.channel, Affine) for seen, _ in mechanism.parts):
-        raise NotApplicable("it has a channel of another kind than Affine")
+        raise NotApplicable("its channel is not Affine")
     table = listed(worst_case.tabulate, mechanism)
     reports = wire.decode(mechanism, table.data)
     contributed = mechanism.contributions(reports).astype(np.int64)
@@ -34,7 +34,10 @@ def moments(mechanism: Mechanism) -> None:
     for i in range(inputs) if few else sorted({0, 1, inputs // 2, inputs - 1}):
         record = records[i]
         total = table.add_up(i, np.ones((len(reports), 1), np.int64))[0]
-        holds(total == 1, f"the law of {record} adds up to {float(total)!r}")
+        holds(
+            total == 1,
+            f"the distribution of reports for {record} adds up to {float(total)!r}, not to 1",
+        )
         means, seconds = table.add_up(i, contributed), table.add_up(i, contributed**2)
         attributes = zip(
             mechanism.leaves, mechanism.answering, mechanism.parts, record, strict=True
@@ -58,7 +61,9 @@ def moments(mechanism: Mechanism) -> None:
                         f"the contributions to {own} and {u} of a user with {v} have a product of"
                         f" mean {float(products[u])!r}, not {float(share * channel.own_other)!r}",
                     )
-            holds(seen.channel == channel.rounded(), "the channel is not the rounded moments")
+            holds(
+                seen.channel == channel.rounded(), "the channel is not equal to the rounded moments"
+            )
             rest = np.delete(entries, own, axis=1)
             pairs = rest.shape[1] * (rest.shape[1] - 1)
             if pairs and channel.others is not None:
@@ -78,7 +83,7 @@ def moments(mechanism: Mechanism) -> None:
 
 
 def privacy(mechanism: Mechanism) -> None:
-    """Check that the largest ratio of probabilities is what ``privacy`` says.
+    """Check that the largest ratio of probabilities is the ratio that ``privacy`` states.
 
     The ratio is over all pairs of inputs and all reports. It is within the budget. With two rounds,
     the ratio of one report also comes close to the budget ``eps_1``.
@@ -100,15 +105,15 @@ def privacy(mechanism: Mechanism) -> None:
     if first is not None:
         holds(
             ratio > enclose_exponential(Fraction(first * (1 - 1e-9)))[1],
-            f"one report comes to {float(ratio)!r} only, not to e^{first!r}",
+            f"the ratio of one report is only {float(ratio)!r}, not close to e^{first!r}",
         )
 
 
 def lifetime(mechanism: Mechanism) -> None:
-    """Check that all reports about an unchanged input tell at most what one permanent answer tells.
+    """Check that all reports about an unchanged input tell no more than one permanent answer.
 
-    All permanent answers are enumerated likewise. A mechanism that remembers nothing must promise
-    nothing.
+    All permanent answers are enumerated too. A mechanism without permanent answers must not promise
+    a lifetime.
     """
     said, permanent, budget = (
         mechanism.privacy,
@@ -118,7 +123,7 @@ def lifetime(mechanism: Mechanism) -> None:
     if permanent is None:
         holds(
             said.lifetime == said.lifetime_attribute == inf and budget is None,
-            f"a lifetime of {said.lifetime!r} is not kept",
+            f"a lifetime of {said.lifetime!r} is claimed, but there is no permanent answer",
         )
         return
     claims = (
@@ -128,7 +133,7 @@ def lifetime(mechanism: Mechanism) -> None:
     ratio = claimed_ratio(permanent, *claims)
     holds(
         said.report <= said.lifetime and said.report_attribute <= said.lifetime_attribute,
-        "one report costs more than all",
+        "one report costs more than all reports together",
     )
     if budget is not None:
         require_ratio(ratio, budget)
@@ -147,7 +152,7 @@ def require_ratio(ratio: Fraction, budget: float) -> None:
 
 
 def claimed_ratio(mechanism: Mechanism, *claims: tuple[Fraction | None, float]) -> Fraction:
-    """Return the largest ratio over all inputs, and require that it is as claimed.
+    """Return the largest ratio over all inputs, and require that it equals the claim.
 
     There is one claim for any two inputs, and one for two inputs that differ in one attribute.
     """
@@ -160,7 +165,7 @@ def claimed_ratio(mechanism: Mechanism, *claims: tuple[Fraction | None, float]) 
             )
         holds(
             fraction is None or fraction == worst.ratio,
-            f"the ratio{name} of the law is {float(worst.ratio)!r}, and {float(fraction or 0)!r} is"
+            f"the exact ratio{name} is {float(worst.ratio)!r}, but {float(fraction or 0)!r} is"
             f" claimed, {float((fraction or 0) / worst.ratio - 1):+.3g} of it: {worst!r}",
         )
         half = Fraction(ulp(loss)) / 2  # the loss is the double nearest to the logarithm

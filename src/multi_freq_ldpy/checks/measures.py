@@ -1,6 +1,7 @@
-"""What the statistical checks measure, for any number of reports.
+"""Measurements of the statistical checks, for any number of reports.
 
-The checks compare it with limits; the long verification draws more reports and prints it.
+The checks compare the measurements with limits. The long verification draws more reports and prints
+the measurements.
 """
 
 from bisect import bisect_left
@@ -23,15 +24,18 @@ from ..protocol import Protocol
 from .tools import cell_of, chi_square, count_reports, inputs_of_all
 
 BATCH = 2**20
-"""Reports that are drawn together."""
+"""The number of reports that are drawn together."""
 
 CountLaw: TypeAlias = Callable[[int, float], tuple[int, NDArray[np.float64]]]
-"""From n and a true frequency to the law of a count."""
+"""A function from n and a true frequency to the distribution of a count."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """How often each report of a law was seen and expected, and which were seen beyond it."""
+    """The observed and the expected number of each report.
+
+    ``unknown`` lists reports that were seen although their probability is 0.
+    """
 
     reports: list[bytes]
     observed: NDArray[np.float64]
@@ -40,11 +44,11 @@ class Fit:
 
     @property
     def deviations(self) -> float:
-        """How many standard deviations the chi-square is above its mean."""
+        """The distance of the chi-square above its mean, in standard deviations."""
         return chi_square(self.observed, self.expected)[0]
 
     def describe(self) -> str:
-        """Return the worst report and the chi-square in words."""
+        """Return a sentence with the worst report and the chi-square."""
         z, squares, freedom = chi_square(self.observed, self.expected)
         worst = int(np.argmax((self.observed - self.expected) ** 2 / np.maximum(self.expected, 5)))
         return (
@@ -57,9 +61,9 @@ class Fit:
 def measure_fit(
     mechanism: Mechanism, law: dict[bytes, Fraction], record: list[int], n: int, seed: int
 ) -> Fit:
-    """Count the reports of n users who all hold this record, beside what the law expects."""
+    """Count the reports of n users who all hold this record, with their expected numbers."""
     reports = mechanism.randomize(inputs_of_all(mechanism, record, n), seed)
-    # As they are: wire.encode would refuse wrong ones
+    # The bytes of the array, because wire.encode would refuse invalid reports
     seen = count_reports(np.ascontiguousarray(reports).tobytes(), mechanism.report_bytes)
     return Fit(
         list(law),
@@ -71,7 +75,7 @@ def measure_fit(
 
 @dataclass(frozen=True)
 class Means:
-    """Counts of users who all hold one value, beside what the channel expects of them."""
+    """The counts of users who all hold one value, with the counts that the channel expects."""
 
     channel: Channel
     cell: int
@@ -85,7 +89,7 @@ class Means:
 
     @property
     def deviations(self) -> NDArray[np.float64]:
-        """How many standard deviations each count is above its mean."""
+        """The distance of each count above its mean, in standard deviations."""
         sigma = np.sqrt(self._at_cell(*self.channel.spread) * self.n)
         return np.asarray((self.counts - self.expected) / np.maximum(sigma, 1e-3))
 
@@ -110,8 +114,8 @@ def measure_coverage(
 ) -> float:
     """Return the probability that 95 % intervals of n reports cover a frequency.
 
-    Of the users, n answer. Neighbouring counts have neighbouring limits: where there are many, each
-    of ``points`` counts stands for those around it.
+    Of all ``users``, n answer. Adjacent counts have nearly the same limits. If there are many
+    counts, about ``points`` of them are used, and each stands for the counts around it.
     """
     parts = _count_laws(channel, users, n, f, of)
     start = min(first for _, first, _ in parts)
@@ -128,13 +132,14 @@ def measure_coverage(
 
 
 SHARES = 0.0, 0.01, 0.05, 0.1, 0.3, 0.5, 0.9, 1.0
-"""True frequencies, for which few reports are held to their intervals."""
+"""The true frequencies for which intervals of few reports are checked."""
 
 
 def measure_few(channel: Channel, n: int, of: str, laws: CountLaw | None = None) -> list[float]:
     """Return the probabilities that 95 % intervals of n reports cover each of ``SHARES``.
 
-    Every count is gone through. ``laws`` gives the law of a count where the channel does not.
+    Every count is considered. ``laws`` gives the distribution of a count. None means that the
+    channel gives it.
     """
     law_of = laws or partial(channel.count_law, sampled=of == "population")
     shares = [f if of == "population" else round(n * f) / n for f in SHARES]
@@ -157,7 +162,7 @@ def measure_few(channel: Channel, n: int, of: str, laws: CountLaw | None = None)
 def group_law(
     protocol: Protocol, m: int, n: int, f: float, *, sampled: bool
 ) -> tuple[int, NDArray[np.float64]]:
-    """Return the law of the count of the first m values together, from the listed reports."""
+    """Return the distribution of the total count of the first m values, from listed reports."""
     laws = []
     for value in (0, m):
         law = protocol.law(value)
@@ -172,7 +177,7 @@ def group_law(
 def measure_difference(channel: Channel, n: int, shares: tuple[float, float], of: str) -> float:
     """Return the probability that 95 % intervals cover the difference of two values' frequencies.
 
-    For each sum of the two counts, limits grow with their difference: bisection finds the
+    For each sum of the two counts, the limits grow with their difference. Bisection finds the
     differences whose intervals cover.
     """
     chances = _joint_law(channel, n, shares, of == "population")
@@ -222,8 +227,9 @@ def _joint_law(
 def measure_between(
     channel: Channel, users: tuple[int, int], shares: tuple[float, float], of: str
 ) -> float:
-    """Return the probability that 95 % intervals cover the difference of one value's frequencies
-    among two groups of users.
+    """Return the probability that 95 % intervals cover a difference between two groups of users.
+
+    It is the difference of the frequencies of one value.
     """
     first, second = (
         f if of == "population" else round(n * f) / n for n, f in zip(users, shares, strict=True)
@@ -254,9 +260,10 @@ def measure_between(
 def _count_laws(
     channel: Channel, users: int, n: int, f: float, of: str
 ) -> list[tuple[float, int, NDArray[np.float64]]]:
-    """Return laws of a count, each with its probability and its first count.
+    """Return distributions of a count, each with its probability and its first count.
 
-    One per number of holders among those who answer, which is hypergeometric.
+    There is one distribution per number of holders among the users who answer. This number is
+    hypergeometric.
     """
     if of == "population" or users == n:
         return [(1.0, *channel.count_law(n, f, sampled=of == "population"))]

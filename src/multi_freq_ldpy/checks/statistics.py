@@ -41,7 +41,7 @@ def fit(mechanism: Any) -> None:
         shown = f"seed {seed}, input {v}: of {n} reports,"
         holds(
             not found.unknown,
-            f"{shown} {len(found.unknown)} are unknown to the law, such as {found.unknown[:1]}",
+            f"{shown} {len(found.unknown)} have probability 0, such as {found.unknown[:1]}",
         )
         holds(found.deviations < Z, f"{shown} {found.describe()}")
 
@@ -103,7 +103,7 @@ def variance(mechanism: Any) -> None:
     ]
     holds(
         all(t.users == users for t in tallies),
-        f"a tally simulated of {users} users is of {[t.users for t in tallies[:3]]}",
+        f"simulated tallies of {users} users have users={[t.users for t in tallies[:3]]}",
     )
     simulated = [(t.counts, t.n) for t in tallies]
     counted = mechanism.tally(parts[0]).counts
@@ -130,7 +130,7 @@ def variance(mechanism: Any) -> None:
                 np.abs(off) < Z,
                 f"{shown} mean of value {worst} is {numbers}: {off[worst]:.1f} deviations",
             )
-            rough = expected * (users * channel.slope) ** 2 > 2  # else too few events
+            rough = expected * (users * channel.slope) ** 2 > 2  # otherwise too few events
             worst = int(np.argmax(np.abs(ratio - 1) * rough))
             numbers = f"{expected[worst] * ratio[worst]:.4g}, not {expected[worst]:.4g}"
             holds(
@@ -140,14 +140,14 @@ def variance(mechanism: Any) -> None:
 
 
 def rounds(mechanism: Any) -> None:
-    """Check the mean products of a user's contributions to two rounds of a panel.
+    """Check the mean products of the contributions of one user in two rounds of a panel.
 
-    They are those that ``lasting`` states: for one value, for the own value and another, and for
-    two others. Permanent answers of two memo classes, and of two users, are independent. So are a
-    user's reports on two attributes.
+    They agree with ``lasting``: for one value, for the own value and another, and for two other
+    values. Permanent answers of two memo classes, and of two users, are independent. So are the
+    reports of one user on two attributes.
     """
     if not all(isinstance(seen.channel, Affine) for seen, _ in mechanism.parts):
-        raise NotApplicable("it has a channel of another kind than Affine")
+        raise NotApplicable("its channel is not Affine")
     n, entries = count_draws(mechanism) // 10, mechanism.parts[-1][1].stop
     values = inputs_of_all(mechanism, [k - 1 for k in mechanism.ks], n)
     panel = Panel(mechanism, n, 50)
@@ -182,7 +182,7 @@ def rounds(mechanism: Any) -> None:
         own, lasting = cell_of(each, each.k - 1), seen.lasting
         where = np.arange(each.cells)
         both_other = (where != own) & ((where + 1) % each.cells != own) & (each.cells > 3)
-        # With hashing, ``others`` is only a mean over values
+        # With hashing, ``others`` is only a mean over all pairs of values
         for at, chosen, expected in (
             (0, where == own, lasting.p2),
             (0, where != own, lasting.q2),
@@ -195,7 +195,7 @@ def rounds(mechanism: Any) -> None:
         ):
             if expected is not None and chosen.any():
                 mean, square, number = (x[part][chosen] for x in (means[at], seconds[at], answers))
-                # Above 0 even if no rare event was seen
+                # The deviation is above 0 even if no rare event was seen
                 sigma = np.sqrt((square - mean**2 + Z / number) / number)
                 off = np.abs(mean - float(expected)) / sigma
                 worst = int(off.argmax())
@@ -213,7 +213,7 @@ def rounds(mechanism: Any) -> None:
 
 
 def is_hashed(protocol: Protocol) -> bool:
-    """Tell whether moments of three values are only means over values."""
+    """Return True if the moments of three values are only means over values."""
     return protocol._formatted and isinstance(protocol.format, HashedSymbols)
 
 
@@ -240,7 +240,10 @@ def _require_independent_attributes(mechanism: Any, contributed: Any) -> None:
         ]
         products = (x - shares[0]) * (y - shares[1])
         z = products.sum() / max(products.std() * len(products) ** 0.5, 1e-9)
-        shown = f"seed 50: of {len(products)} users, reports on attributes {i} and {j} go together"
+        shown = (
+            f"seed 50: reports of {len(products)} users on attributes {i} and {j} depend on each"
+            " other"
+        )
         holds(
             abs(z) < Z, f"{shown}, with a covariance of {products.mean():.6f}: {z:.1f} deviations"
         )
@@ -249,9 +252,9 @@ def _require_independent_attributes(mechanism: Any, contributed: Any) -> None:
 def _require_independent_memory(protocol: Memoized, n: int) -> None:
     """Require that permanent answers are independent.
 
-    This concerns two classes of one user, two users, and classes of users with close numbers.
-    Contributions to their own values are uncorrelated. Support of a third value under one class
-    does not make it likelier under the other.
+    This concerns two memo classes of one user, two users, and memo classes of users with close
+    numbers. Contributions to their own values are uncorrelated. Support of a third value under one
+    class does not make its support under the other class likelier.
     """
     users, memory, values = np.arange(n), Source.keyed(bytes(range(32))), (0, protocol.k - 1)
     found, third = [], 1 if protocol.cells > 2 else 0
@@ -261,7 +264,7 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
         contributed = protocol.contributions(out).astype(np.float64)
         found.append((classes, contributed[:, cell_of(protocol, value)], contributed[:, third]))
     (one, a, c), (other, b, d) = found
-    # Class 0 means that the user does not hold the value's cell
+    # Class 0 means that the user does not hold the cell of the value
     speaks = (one > 0) & (other > 0) if protocol.answering[0] < 1 else np.ones(n, np.bool_)
     moments = protocol.permanent.leaves[0].moments  # type: ignore[union-attr]
     p, q, spread = float(moments.p), float(moments.q), float(moments.spread[0])
@@ -281,7 +284,10 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
     for what, chosen, x, y in pairs:
         if chosen.sum() > 100:
             z = ((x - p) * (y - p))[chosen].sum() / (spread * chosen.sum() ** 0.5)
-            shown = f"{KEYED}: of {chosen.sum()} pairs, permanent answers of two {what} go together"
+            shown = (
+                f"{KEYED}: permanent answers of two {what} depend on each other, in"
+                f" {chosen.sum()} pairs"
+            )
             holds(
                 abs(z) < Z,
                 f"{shown}, with a covariance of {z * spread / chosen.sum() ** 0.5:.6f}: {z:.1f}"
@@ -291,19 +297,19 @@ def _require_independent_memory(protocol: Memoized, n: int) -> None:
     if third and not is_hashed(protocol) and again.size > 100:
         z = (again.sum() - again.size * q) / (again.size * q * (1 - q)) ** 0.5
         shown = (
-            f"{KEYED}: of {again.size} users whose one class supports value {third}, the other does"
-            f" {again.sum():.0f} times"
+            f"{KEYED}: for {again.size} users one class supports value {third}. The other class"
+            f" supports it {again.sum():.0f} times"
         )
         holds(abs(z) < Z, f"{shown}, not {again.size * q:.1f}: {z:.1f} deviations")
 
 
 def coverage(mechanism: Mechanism) -> None:
-    """Check that intervals of 95 % cover at least 94 % of the time.
+    """Check that intervals of 95 % cover the truth with probability at least 94 %.
 
-    If counts are large, they cover no more than 96 % of the time.
+    If counts are large, the probability is at most 96 %.
     """
     if not all(seen.channel.known_law for seen, _ in mechanism.parts):
-        raise NotApplicable("the law of its counts is not known")
+        raise NotApplicable("the distribution of its counts is not known")
     users = 4000
     for share, channel in {
         (share, seen.channel): None
@@ -313,7 +319,8 @@ def coverage(mechanism: Mechanism) -> None:
         for f in (0.0, 0.1, 0.5):
             covered = measure_coverage(channel, users, n, f, "sample")
             shown = (
-                f"intervals from {n} reports of {users} users cover f={f} {covered:.4f} of the time"
+                f"intervals from {n} reports of {users} users cover f={f} with probability"
+                f" {covered:.4f}"
             )
             holds(covered > 0.94, f"{shown}, not at least 0.94")
             if float(channel.spread[1]) * n > intervals.SMALL:

@@ -31,7 +31,7 @@ ENUMERATED = 2**13
 
 
 class NotApplicable(Exception):
-    """The signal that a check does not apply to this mechanism."""
+    """The exception for a check that does not apply to this mechanism."""
 
 
 def holds(truth: Any, why: str) -> None:
@@ -82,7 +82,7 @@ class Watched(Source):
         return super().users(n, stride)
 
     def find_twice(self) -> bool:
-        """Tell whether bytes were read twice."""
+        """Return True if bytes were read twice."""
         ordered = sorted(self.reads)
         return any(a[0] == b[0] and b[1] < a[2] for a, b in pairwise(ordered))
 
@@ -145,7 +145,7 @@ def spread_inputs(mechanism: Mechanism, n: int) -> Any:
 
 
 def is_registered(mechanism: Mechanism) -> bool:
-    """Tell whether the registry knows the mechanism."""
+    """Return True if the registry knows the mechanism."""
     try:
         registry.to_spec(mechanism)
     except ValueError:
@@ -162,13 +162,13 @@ def widen(mechanism: Any) -> Any:
 
 
 def rebuild(mechanism: Mechanism, **changed: Any) -> Any:
-    """Return a mechanism made again from its fields, with some of them changed."""
+    """Return a mechanism that is made again from its fields, with some fields changed."""
     given = {each.name: getattr(mechanism, each.name) for each in fields(mechanism)} | changed  # type: ignore[arg-type]
     return getattr(type(mechanism), "of", type(mechanism))(**given)
 
 
 def laws_of(mechanism: Any) -> list[dict[bytes, Fraction]]:
-    """Return the exact distribution of a report for every input, if they can be enumerated.
+    """Return the exact distribution of a report for every input, if reports can be enumerated.
 
     The last attribute changes fastest.
     """
@@ -184,18 +184,20 @@ def listed(what: Callable[[Mechanism, int], T], mechanism: Mechanism) -> T:
 
 
 def count_draws(mechanism: Mechanism) -> int:
-    """Return the number of reports that statistical checks draw: enough to see an error of 1 %."""
+    """Return the number of reports that statistical checks draw.
+
+    It is enough to see an error of 1 %.
+    """
     n: int = min(2_000_000, 60_000_000 // mechanism.parts[-1][1].stop) // len(mechanism.parts)
-    # Exact noise takes longer to draw
+    # Exact noise takes longer to draw than bits
     return n if all(seen.channel.largest == 1 for seen, _ in mechanism.parts) else n // 8
 
 
 def chi_square(observed: NDArray[Any], expected: NDArray[Any]) -> tuple[float, float, int]:
-    """Return how far a chi-square is from its mean, the chi-square, and its degrees of freedom.
+    """Return the distance of a chi-square from its mean, the chi-square and its degrees of freedom.
 
-    The distance is in standard deviations. Rare outcomes are taken together.
-
-    Wilson and Hilferty: the cube root of chi-square over its degrees of freedom is close to normal.
+    The distance is in standard deviations. Rare outcomes are taken together. By Wilson and
+    Hilferty, the cube root of a chi-square over its degrees of freedom is close to normal.
     """
     common = expected >= 5
     groups = [(observed[common], expected[common])]

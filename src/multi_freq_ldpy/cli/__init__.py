@@ -6,7 +6,7 @@ from contextlib import suppress
 
 
 def main() -> None:
-    """Run the command line, or say what has to be installed."""
+    """Run the command line, or name the package that has to be installed."""
     try:
         from .app import app
     except ImportError as error:
@@ -18,7 +18,7 @@ def main() -> None:
         raise SystemExit(2) from None
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Bars and Greek letters on terminals that have none
+            # Some terminals have no bars and no Greek letters
             stream.reconfigure(errors="replace")
     try:
         app()

@@ -1,4 +1,4 @@
-"""``python -m multi_freq_ldpy.cli``."""
+"""The command line as a module: ``python -m multi_freq_ldpy.cli``."""
 
 from . import main
 

@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from .. import registry
-from ..estimation import plots
+from ..core import validate
+from ..estimation import plots, postprocess
 from ..files.atomic import open_atomic
 from ..files.progress import Progress
 from ..protocol import budgets_of
@@ -28,6 +29,7 @@ from .terminal import (
     build_example,
     command,
     print_table,
+    require_budgets,
 )
 
 
@@ -37,9 +39,13 @@ def protocols(
     users: Annotated[int, typer.Option(min=1, help="Number of users.")] = 10_000,
     as_json: Json = False,
 ) -> None:
-    """List the protocols, with the standard error of a rare value at ε = 1 (2 and 1 over time)."""
+    """List the protocols, with the standard error of a rare value.
+
+    The budget is ε = 1. Protocols over time have the budgets 2 and 1.
+    """
+    validate.domain_size("--k", k)
     columns: dict[str, list[Any]] = {
-        name: [] for name in ("protocol", "budgets", "bytes", "std", "what it is")
+        name: [] for name in ("protocol", "budgets", "bytes", "std", "description")
     }
     for name, cls in registry.PROTOCOLS.items():
         protocol = build_example(cls, k)
@@ -59,21 +65,32 @@ def protocols(
 @command(EVERYDAY)
 def recommend(
     k: Annotated[int, typer.Argument(help="Number of values.")],
-    epsilon: Annotated[float | None, typer.Option(help="The budget.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy budget of one report.")] = None,
     eps_perm: Annotated[
-        float | None, typer.Option(help="The budget for all reports about an unchanged value.")
+        float | None,
+        typer.Option(help="Privacy budget of all reports about an unchanged value."),
     ] = None,
     eps_1: Annotated[
-        float | None, typer.Option(help="The budget for one report, beside --eps-perm.")
+        float | None,
+        typer.Option(help="Privacy budget of the first report. It goes with --eps-perm."),
     ] = None,
-    users: Annotated[int | None, typer.Option(help="Number of users (10 000).")] = None,
-    max_bytes: Annotated[int | None, typer.Option(help="The longest report allowed.")] = None,
+    users: Annotated[
+        int | None, typer.Option(help="Number of users. Without it, 10 000 users.")
+    ] = None,
+    max_bytes: Annotated[
+        int | None,
+        typer.Option(help="Length of the longest report in bytes. By default, no limit."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Rank the protocols by their total error for uniform data."""
-    columns = planning.recommend(
-        k, _one_budget(epsilon, eps_perm, eps_1), users, max_bytes
-    )._columns()
+    budget = _one_budget(epsilon, eps_perm, eps_1)
+    validate.domain_size("k", k)
+    for name, given in (("--users", users), ("--max-bytes", max_bytes)):
+        if given is not None:
+            validate.Integer(1, planning.MOST_USERS)(name, given)
+    require_budgets(epsilon=epsilon, eps_perm=eps_perm, eps_1=eps_1)
+    columns = planning.recommend(k, budget, users, max_bytes)._columns()
     print(as_json_text(columns)) if as_json else print_table(columns)
 
 
@@ -86,34 +103,47 @@ def _one_budget(epsilon: float | None, eps_perm: float | None, eps_1: float | No
 @command(EVERYDAY)
 def compare(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
-    column: Annotated[list[str], typer.Option(help="A column to estimate; several make records.")],
+    column: Annotated[
+        list[str], typer.Option(help="A column to estimate. Several columns make records.")
+    ],
     protocol: Annotated[
-        list[str] | None, typer.Option(help="A protocol to compare (all that take such budgets).")
+        list[str] | None,
+        typer.Option(help="A protocol to compare. Without it, all protocols with these budgets."),
     ] = None,
-    solution: Annotated[str, typer.Option(help="SPL, SMP or RSFD, for several columns.")] = "SMP",
-    epsilon: Annotated[list[float] | None, typer.Option(help="A budget (0.5, 1, 2 and 4).")] = None,
+    solution: Annotated[
+        str, typer.Option(help="Solution for several columns: SPL, SMP or RSFD.")
+    ] = "SMP",
+    epsilon: Annotated[
+        list[float] | None,
+        typer.Option(help="Privacy budget of one report. Without a budget, 0.5, 1, 2 and 4."),
+    ] = None,
     eps_perm: Annotated[
         list[float] | None,
-        typer.Option(help="A budget for all reports about an unchanged value: over time."),
+        typer.Option(
+            help="Privacy budget of all reports about an unchanged value, for protocols over time."
+        ),
     ] = None,
     eps_1: Annotated[
-        list[float] | None, typer.Option(help="The budget for one report, beside each --eps-perm.")
+        list[float] | None,
+        typer.Option(help="Privacy budget of the first report, one per --eps-perm."),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="Repetitions.")] = 30,
+    repeats: Annotated[int, typer.Option(help="Number of repetitions.")] = 30,
     estimator: Annotated[str, typer.Option(help=ESTIMATORS)] = "raw",
-    metric: Annotated[str, typer.Option(help="mse, mae or max.")] = "mse",
-    png: Annotated[Path | None, typer.Option(help="Draw the errors into this file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Write a report into this file.")] = None,
+    metric: Annotated[str, typer.Option(help="Metric of the errors: mse, mae or max.")] = "mse",
+    png: Annotated[Path | None, typer.Option(help="File for a chart of the errors.")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="File for a page with the chart and the table.")
+    ] = None,
     csv: Annotated[
-        Path | None, typer.Option(help="Write the error of every repetition into this file.")
+        Path | None, typer.Option(help="File for the error of every repetition.")
     ] = None,
     seed: Seed = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Compare protocols on the values of a file, which is looked at.
+    """Compare protocols on the values in a file.
 
-    Their number and frequencies are taken from it.
+    The command looks at the data: it takes the values and their frequencies from the file.
     """
     if solution not in registry.SOLUTIONS:
         raise ValueError(
@@ -143,6 +173,10 @@ def compare(
         )
         for name in names
     }
+    require_budgets(epsilon=epsilon, eps_perm=eps_perm, eps_1=eps_1)
+    validate.Integer(1, 2**31)("--repeats", repeats)
+    validate.choice("--estimator", estimator, ("raw", *postprocess.METHODS))
+    validate.choice("--metric", metric, tuple(comparison.METRICS))
     found = comparison.compare_histograms(
         factories, held, sizes, single, budgets, repeats, estimator, metric, seed
     )
@@ -174,17 +208,15 @@ def compare(
 def _all_budgets(
     epsilon: list[float] | None, eps_perm: list[float] | None, eps_1: list[float] | None
 ) -> list[Any]:
-    """Return numbers and pairs."""
+    """Return the budgets: numbers, and pairs (eps_perm, eps_1)."""
     first, second = eps_perm or [], eps_1 or []
     if len(first) != len(second):
-        raise ValueError(
-            f"give an --eps-1 beside each --eps-perm, not {len(second)} beside {len(first)}"
-        )
+        raise ValueError(f"give one --eps-1 per --eps-perm, not {len(second)} for {len(first)}")
     return [*(epsilon or ([] if first else [0.5, 1.0, 2.0, 4.0])), *zip(first, second, strict=True)]
 
 
 def _suits(name: str, budgets: list[Any], solution: str | None) -> bool:
-    """Tell whether a protocol takes some of the budgets, and the solution that protocol."""
+    """Return True if a protocol takes some of the budgets, and the solution takes the protocol."""
     cls = registry.PROTOCOLS[name]
     if len(budgets_of(cls)) not in {np.size(each) for each in budgets}:
         return False
@@ -207,9 +239,9 @@ def _cell_as_dict(cell: comparison.Cell, metric: str) -> dict[str, Any]:
 
 
 def _count_values(data: Path, columns: list[str]) -> tuple[list[Any], int]:
-    """Return how often each value of each column occurs.
+    """Return the counts of the values of each column, and the number of rows left out.
 
-    Missing values are left out, records with one too.
+    Rows with a missing value are left out.
     """
     counters, left_out = files.count_values(data, columns)
     held = [
@@ -221,12 +253,12 @@ def _count_values(data: Path, columns: list[str]) -> tuple[list[Any], int]:
 
 @command(MAINTENANCE)
 def bench(
-    users: Annotated[int, typer.Option(min=1, help="Users a measurement.")] = 300_000,
+    users: Annotated[int, typer.Option(min=1, help="Number of users per measurement.")] = 300_000,
     as_json: Json = False,
 ) -> None:
-    """Measure this machine.
+    """Measure the speed of this machine.
 
-    Nanoseconds a user, of all threads, to randomize and to count (k = 100).
+    The times are nanoseconds per user to randomize and to count, with k = 100 and all threads.
     """
     from time import perf_counter
 

@@ -1,4 +1,4 @@
-"""Commands for collecting: from a table to reports, to a tally, to estimates."""
+"""Commands for a collection: from a table to reports, to a tally and to estimates."""
 
 import os
 import re
@@ -47,17 +47,19 @@ from .terminal import (
 
 Invalid = Annotated[
     str,
-    typer.Option(help='Messages that are no reports: "raise" an error, or "skip" and count them.'),
+    typer.Option(
+        help='Treatment of invalid reports: "raise" ends with an error, "skip" leaves them out.'
+    ),
 ]
 
 
 @command(EVERYDAY)
 def demo(
-    users: Annotated[int, typer.Option(min=1, help="How many people to simulate.")] = 20_000,
+    users: Annotated[int, typer.Option(min=1, help="Number of simulated users.")] = 20_000,
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:
-    """Ask simulated people three questions and estimate the answers."""
+    """Ask a synthetic population three questions, and estimate the answers."""
     survey = Survey(
         {name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0
     )
@@ -75,11 +77,12 @@ def demo(
         print(estimates_as_json(found))
         return
     out.print(
-        f"{users:,} people who do not exist answer three questions. Each sends"
-        f" {survey.solution.report_bytes} bytes, which are at most"
+        f"A synthetic population of {users:,} users answers three questions."
+        f" Each user sends {survey.solution.report_bytes} bytes."
     )
     out.print(
-        f"e^{survey.privacy.report:g} times likelier for one set of answers than for any other.\n"
+        f"A report is at most e^{survey.privacy.report:g} times likelier for one set of answers"
+        " than for any other.\n"
     )
     print_estimates(found)
 
@@ -94,18 +97,18 @@ def randomize(
         ),
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="The file for the reports: .parquet, or .csv.")
+        Path, typer.Option("-o", "--output", help="File for the reports, .parquet or .csv.")
     ],
     seed: Seed = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Randomize the rows of a file, as their users' devices would."""
+    """Randomize the rows of a file, as the devices of the users would."""
     shared, stream = _load_survey(survey), Stream(seed) if seed is not None else None
     if shared.longitudinal:
         raise BadFile(
-            f"{survey} asks again and again, with two budgets: devices that remember report, not a"
-            " table of answers"
+            f"{survey} has two budgets, but randomize needs a survey with one: use Survey.client or"
+            " Survey.panel in Python"
         )
     files.require_outputs(force, output, inputs=[survey, data])
     many = files.write_reports(output, _randomize_file(shared, data, stream), shared, force, data)
@@ -130,7 +133,7 @@ def _randomize_file(survey: Survey, data: Path, stream: Any) -> Iterator[NDArray
 
 
 def _shift_row(message: str, done: int) -> str:
-    """Return a message about a row of a part, counted from the first row of the file."""
+    """Return a message with the row counted from the first row of the file, not of the part."""
     return re.sub(
         r"(, row |reports\[)(\d+)",
         lambda found: f"{found[1]}{int(found[2]) + done}",
@@ -148,20 +151,20 @@ def _load_survey(path: Path) -> Survey:
 def tally(
     survey: SurveyFile,
     reports: Annotated[
-        list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)
+        list[Path], typer.Argument(help="Files of reports or of tallies.", readable=False)
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file for the tally.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="File for the tally.")],
     invalid: Invalid = "raise",
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Count reports; tallies of other users are added up."""
+    """Count reports, and add up tallies of different users."""
     shared = _load_survey(survey)
     files.require_outputs(force, output, inputs=[survey, *reports])
     counted = _tally_files(shared, reports, invalid)
     with open_atomic(output, force) as file:
         file.write(shared.pack(counted))
-    left_out = f", {counted.invalid:,} messages left out that are none" if counted.invalid else ""
+    left_out = f", {counted.invalid:,} invalid reports left out" if counted.invalid else ""
     say(
         f"{counted.users:,} reports counted in {output}{left_out}",
         {"reports": counted.users, "invalid": counted.invalid, "output": str(output)},
@@ -201,18 +204,18 @@ def _tally_files(survey: Survey, paths: list[Path], invalid: str) -> Tally:
 def estimate(
     survey: SurveyFile,
     reports: Annotated[
-        list[Path], typer.Argument(help="Files of reports, or of tallies.", readable=False)
+        list[Path], typer.Argument(help="Files of reports or of tallies.", readable=False)
     ],
     method: Annotated[str, typer.Option(help=ESTIMATORS)] = "raw",
     invalid: Invalid = "raise",
-    csv: Annotated[Path | None, typer.Option(help="Write a table into this file.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="File for a table of the estimates.")] = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the estimates into this file (.png, .svg or .pdf).")
+        Path | None, typer.Option(help="File for a chart of the estimates (.png, .svg or .pdf).")
     ] = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Estimate how frequent each category is."""
+    """Estimate the frequency of each category."""
     validate.choice("--method", method, ("raw", *postprocess.METHODS))
     files.require_outputs(force, csv, plot, inputs=[survey, *reports])
     if plot:
@@ -220,7 +223,7 @@ def estimate(
     shared = _load_survey(survey)
     counted = _tally_files(shared, reports, invalid)
     if counted.invalid:
-        print(f"{counted.invalid:,} messages left out that are no reports", file=sys.stderr)
+        print(f"{counted.invalid:,} invalid reports left out", file=sys.stderr)
     raw = shared.estimate(counted)
     found = raw.postprocess(method)
     if csv:
@@ -233,9 +236,9 @@ def estimate(
 
 @command(MAINTENANCE)
 def warm(as_json: Json = False) -> None:
-    """Compile all kernels ahead, so that nothing has to wait for it later."""
+    """Compile all kernels in advance, so that no later command has to wait."""
     if not find_spec("numba"):
-        raise ValueError("numba is not installed, and without it there is nothing to compile")
+        raise ValueError("numba is not installed: without numba there is nothing to compile")
     os.environ[draws.VARIABLE] = "always"
     names, classes = [*registry.PROTOCOLS, *registry.SOLUTIONS], list(registry.PROTOCOLS.values())
     every: list[Any] = [
@@ -268,11 +271,11 @@ def warm(as_json: Json = False) -> None:
 @command(MAINTENANCE)
 def check(
     spec: Annotated[
-        Path, typer.Argument(help="A survey, or the spec of a protocol, as JSON.", readable=False)
+        Path, typer.Argument(help="A survey, or the spec of a protocol, in JSON.", readable=False)
     ],
     as_json: Json = False,
 ) -> None:
-    """Hold a survey or a protocol to the laws: exact privacy, unbiased estimates, stated errors."""
+    """Run all checks on a survey or protocol: exact privacy, unbiased estimates, stated errors."""
     from .. import checks
 
     files.require_readable(spec)
@@ -284,15 +287,15 @@ def check(
         raise BadFile(f"{spec}: {error}") from None
     try:
         with Progress("check", len(checks.CHECKS)) as progress:
-            for law in checks.CHECKS:
+            for name in checks.CHECKS:
                 with suppress(checks.NotApplicable):
-                    checks.run_check(law, mechanism)
-                progress.step(law)
+                    checks.run_check(name, mechanism)
+                progress.step(name)
     except AssertionError as error:
         say(
-            f"a law does not hold: {error}",
+            f"a check does not hold: {error}",
             {"holds": False, "subject": repr(mechanism), "why": str(error)},
             as_json,
         )
         raise typer.Exit(1) from None
-    say(f"all laws hold for {mechanism!r}", {"holds": True, "subject": repr(mechanism)}, as_json)
+    say(f"all checks hold for {mechanism!r}", {"holds": True, "subject": repr(mechanism)}, as_json)

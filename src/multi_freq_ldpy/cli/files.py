@@ -1,4 +1,4 @@
-"""Tables of any size in files, read and written a part at a time."""
+"""Tables in files of any size, which are read and written in parts."""
 
 import csv
 import hashlib
@@ -22,23 +22,23 @@ from ..tables.frames import not_installed, note_in
 from ..tables.labels import is_missing
 
 ROWS = 2**15
-"""Rows of a CSV file read at a time."""
+"""The number of rows of a CSV file that are read at a time."""
 
 BATCH = 2**26
-"""Bytes of a Parquet file read at a time, in at most 2²⁰ rows."""
+"""The number of bytes of a Parquet file that are read at a time, in at most 2²⁰ rows."""
 
 csv.field_size_limit(2**20)
 
 
 class BadFile(ValueError):
-    """A file that cannot be used; one sentence says why."""
+    """The error for a file that cannot be used. Its message is one sentence."""
 
 
 def read_tables(path: Path, columns: Sequence[str] | None = None) -> Iterator[Any]:
-    """Yield the rows of a CSV or Parquet file, some at a time.
+    """Yield the rows of a CSV or Parquet file, in parts.
 
-    Those of a Parquet file are Arrow batches. Those of a CSV file are dicts of lists, whose fields
-    are text, and None where empty.
+    The parts of a Parquet file are Arrow batches. The parts of a CSV file are dicts of lists, whose
+    entries are text. An empty field is None.
     """
     require_readable(path)
     with Progress(f"reading {path.name}", path.stat().st_size) as progress:
@@ -50,8 +50,8 @@ def count_values(
 ) -> tuple[dict[str, Counter[Any]], int]:
     """Return the count of each value of each column, and the number of rows with a missing value.
 
-    Rows with a missing value are left out if ``complete`` is true. Otherwise every value counts,
-    and missing ones count as None. The fields of a CSV file are text.
+    Rows with a missing value are left out if ``complete`` is True. Otherwise every value counts,
+    and a missing value counts as None. The fields of a CSV file are text.
     """
     if len(set(columns)) != len(columns):
         raise ValueError(f"--column must name different columns, not {', '.join(columns)}")
@@ -88,7 +88,7 @@ def write_csv(path: Path, columns: dict[str, list[Any]], force: bool) -> None:
 
 
 def is_parquet(path: Path) -> bool:
-    """Tell by its name whether a file is Parquet."""
+    """Return True if the name of a file ends in .parquet."""
     return path.suffix.lower() == ".parquet"
 
 
@@ -105,24 +105,24 @@ def require_readable(path: Path) -> None:
 
 
 def require_outputs(force: bool, *given: Path | None, inputs: Sequence[Path] = ()) -> None:
-    """Refuse files that cannot be written, before any of them is: all of them or none."""
+    """Refuse files that cannot be written, before the first of them is written."""
     paths = [path for path in given if path is not None]
     for i, path in enumerate(paths):
         require_writable(path, force)
         if path.resolve() in [other.resolve() for other in paths[:i]]:
-            raise BadFile(f"{path} cannot be two files at once")
+            raise BadFile(f"{path} is given for two outputs")
         if path.resolve() in [other.resolve() for other in inputs]:
-            raise BadFile(f"{path} is read as well: give the result another name")
+            raise BadFile(f"{path} is also an input: give the output another name")
 
 
 def require_chart(path: Path) -> None:
-    """Refuse a file that is not named as a picture."""
+    """Refuse a file whose name does not end in .png, .svg or .pdf."""
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise ValueError(f"--plot must end in .png, .svg or .pdf, not {str(path)!r}")
 
 
 def _choose_columns(path: Path, names: Sequence[str], columns: Sequence[str] | None) -> list[str]:
-    """Return the columns asked for, or all."""
+    """Return the given columns, or all columns."""
     if len(set(names)) != len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
         raise BadFile(f"{path} has two columns named {twice!r}")
@@ -193,11 +193,11 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, progress: Progress)
     import pyarrow as pa
 
     try:
-        # Else it holds a row group, which may be all of it
+        # Otherwise the reader keeps a row group in memory, which may be the whole file
         file = arrow.ParquetFile(path, buffer_size=2**20, pre_buffer=False)
         chosen = _choose_columns(path, file.schema_arrow.names, columns)
         rows = max(1, file.metadata.num_rows)
-        width = max(1, progress.total // rows)  # compressed, so a batch may be some times as large
+        width = max(1, progress.total // rows)  # of compressed rows: a batch may be larger
         for batch in file.iter_batches(max(ROWS, min(2**20, BATCH // width)), columns=chosen):
             yield batch
             progress.step("", round(progress.total * batch.num_rows / rows))
@@ -208,7 +208,7 @@ def _read_parquet(path: Path, columns: Sequence[str] | None, progress: Progress)
 
 
 def _read_metadata(path: Path) -> dict[bytes, bytes]:
-    """Return what the schema of a Parquet file says beside the columns."""
+    """Return the metadata in the schema of a Parquet file."""
     try:
         return _import_parquet().read_schema(path).metadata or {}
     except (OSError, ValueError, ArithmeticError) as error:
@@ -228,8 +228,9 @@ def _import_parquet() -> Any:
 def write_reports(
     path: Path, batches: Iterable[NDArray[Any]], survey: Survey, force: bool, source: Path
 ) -> int:
-    """Write reports to a Parquet file (bytes, and which survey they are of) or a CSV file
-    (hexadecimal), and return how many.
+    """Write reports to a file, and return their number.
+
+    A Parquet file has bytes, and the digest of the survey. A CSV file has hexadecimal digits.
     """
     if not is_parquet(path) and path.suffix.lower() != ".csv":
         raise BadFile(f"{path} must end in .parquet or .csv")
@@ -255,10 +256,10 @@ def write_reports(
 
 
 def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[Any]:
-    """Yield tables of reports as ``write_reports`` wrote them.
+    """Yield the tables of reports that ``write_reports`` wrote.
 
-    Those of another survey are refused where the file says so. A field that is not hexadecimal is
-    refused too, or None where ``invalid`` is "skip".
+    A file whose metadata name another survey is refused. A field that is not hexadecimal is refused
+    too. If ``invalid`` is "skip", it becomes None.
     """
     if is_parquet(path):
         require_readable(path)
@@ -277,9 +278,9 @@ def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[Any]:
 
 
 def _read_lines(path: Path) -> Iterator[dict[str, list[str]]]:
-    """Yield the lines below the header of a CSV file of one column, some at a time.
+    """Yield the lines below the header of a CSV file of one column, in parts.
 
-    A line that is no field of text is one message, and does not swallow those below it.
+    Each line is one message, even if it is not a valid field. It does not affect other lines.
     """
     require_readable(path)
     with open(path, "rb") as raw:
@@ -291,7 +292,7 @@ def _read_lines(path: Path) -> Iterator[dict[str, list[str]]]:
 
 
 def _parse_report(text: str | None) -> bytes | None:
-    """Return the bytes that are written in hexadecimal, or None."""
+    """Return the bytes of a hexadecimal text, or None for any other text."""
     try:
         return bytes.fromhex(text or "-") or None
     except ValueError:
@@ -299,7 +300,7 @@ def _parse_report(text: str | None) -> bytes | None:
 
 
 def require_different(paths: Sequence[Path]) -> None:
-    """Refuse a file that is given twice, under whichever name: its users would count twice."""
+    """Refuse a file that is given twice, under any name: its users would count twice."""
     seen: list[tuple[Path, int, bytes | None]] = []
     for path in paths:
         require_readable(path)

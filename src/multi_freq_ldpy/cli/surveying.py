@@ -1,4 +1,4 @@
-"""Commands that make a survey of a file, or try one out."""
+"""Commands that make a survey from a file, or simulate a survey."""
 
 from math import isfinite
 from pathlib import Path
@@ -26,11 +26,12 @@ from .terminal import (
     estimates_as_json,
     out,
     print_estimates,
+    require_budgets,
     say,
 )
 
 MOST = 100
-"""Columns with more values are not tried unless they are named."""
+"""The largest number of values of a column that ``try`` takes without ``--column``."""
 
 LABELS = str | int | float
 
@@ -43,39 +44,47 @@ def survey(
             help="A CSV or Parquet file, or a survey written by hand (.json).", readable=False
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file for the survey.")],
-    column: Annotated[list[str] | None, typer.Option(help="A column to ask for.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="The budget.")] = None,
+    output: Annotated[Path, typer.Option("-o", "--output", help="File for the survey.")],
+    column: Annotated[
+        list[str] | None, typer.Option(help="A column to ask for. Give one or several.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy budget of one report.")] = None,
     eps_perm: Annotated[
-        float | None, typer.Option(help="The budget for all reports about an unchanged value.")
+        float | None,
+        typer.Option(help="Privacy budget of all reports about an unchanged value."),
     ] = None,
     eps_1: Annotated[
-        float | None, typer.Option(help="The budget for one report, beside --eps-perm.")
+        float | None,
+        typer.Option(help="Privacy budget of the first report. It goes with --eps-perm."),
     ] = None,
-    solution: Annotated[str | None, typer.Option(help="SPL, SMP (the default) or RSFD.")] = None,
+    solution: Annotated[
+        str | None, typer.Option(help="Solution: SPL, SMP or RSFD. Without it, SMP.")
+    ] = None,
     protocol: Annotated[
         str | None,
         typer.Option(
-            help="A protocol for all columns (for each column the better of GRR and OUE)."
+            help="Protocol of all columns. Without it, each column gets the better of GRR and OUE,"
+            " or of LGRR and LOSUE over time."
         ),
     ] = None,
     missing: Annotated[
-        str | None, typer.Option(help="A category for missing values, where there are any.")
+        str | None,
+        typer.Option(help="Category of missing values. Columns with missing values get it."),
     ] = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Write a survey: its categories are the values that a file has."""
+    """Write a survey file, whose categories are the values in a data file."""
     given = [column, epsilon, eps_perm, eps_1, solution, protocol, missing]
     files.require_outputs(force, output, inputs=[data])
     if data.suffix.lower() == ".json":
         if any(each is not None for each in given):
-            raise ValueError(f"{data} is a survey already: its columns and budgets are in it")
+            raise ValueError(f"{data} is a survey already: it has its own columns and budgets")
         files.require_readable(data)
         made, looked = Survey.load(data), ""
     else:
         if not column:
-            raise ValueError(f"--column must name a column of {data}, at least one")
+            raise ValueError(f"--column must name at least one column of {data}")
         counters, without = files.count_values(data, column, complete=False)
         labels = {}
         for name, counter in counters.items():
@@ -87,26 +96,29 @@ def survey(
             labels, solution or "SMP", protocol, budgets, missing if without else None
         )
         looked = (
-            f"\nThe categories are the values found in {data}. Which values occur is thereby known:"
-            " for a real collection, write down all that may occur, and take none from answers."
+            f"\nThe categories are the values found in {data}. The survey reveals these values. For"
+            " a real collection, declare all values that may occur, and take none from answers."
         )
         if without and missing is None:
             looked += (
-                f"\n{without:,} rows of {data} have a missing value, which this survey refuses:"
-                " --missing names a category for it."
+                f"\n{without:,} rows of {data} have a missing value, and this survey refuses them:"
+                " --missing names a category for missing values."
             )
     made.save(output, force=force)
     sizes = {name: len(each) for name, each in made.attributes.items()}
     asked = ", ".join(f"{name} ({many} categories)" for name, many in sizes.items())
     say(
-        f"{output} asks for {asked}; ε of a report is {made.privacy.report:g}.{looked}",
+        f"{output} asks for {asked}. The ε of one report is {made.privacy.report:g}.{looked}",
         {"attributes": sizes, "looked": bool(looked), "output": str(output)},
         as_json,
     )
 
 
 def list_labels(data: Path, found: set[Any]) -> list[Any]:
-    """Return the labels of a column in order; those of a CSV file as numbers where all are."""
+    """Return the labels of a column in order.
+
+    The labels of a CSV file become numbers if all of them are numbers.
+    """
     if files.is_parquet(data):
         return sort_labels(found)
     for kind in (int, float):
@@ -126,7 +138,7 @@ def build_survey(
     budgets: dict[str, float | None],
     missing: str | None = None,
 ) -> Survey:
-    """Return a survey, with names of solutions and protocols as the command line has them."""
+    """Return a survey, with the solution and the protocol given by name."""
     if solution not in registry.SOLUTIONS:
         names = ", ".join(registry.SOLUTIONS)
         raise ValueError(f"--solution must be one of {names}, not {solution!r}")
@@ -135,6 +147,7 @@ def build_survey(
         raise ValueError(f"--protocol must be one of {names}, not {protocol!r}")
     if all(each is None for each in budgets.values()):
         raise ValueError("give --epsilon, or --eps-perm and --eps-1")
+    require_budgets(**budgets)
     chosen: Any = best if protocol is None else registry.PROTOCOLS[protocol]
     made = registry.SOLUTIONS[solution]
     return Survey(labels, solution=made, protocol=chosen, missing=missing, **budgets)
@@ -144,17 +157,22 @@ def build_survey(
 def try_out(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
     column: Annotated[
-        list[str] | None, typer.Option(help=f"A column (those with 2 to {MOST} values).")
+        list[str] | None,
+        typer.Option(help=f"A column to ask for. Without it, all columns with 2 to {MOST} values."),
     ] = None,
-    epsilon: Annotated[float, typer.Option(help="The budget.")] = 2.0,
+    epsilon: Annotated[float, typer.Option(help="Privacy budget of one report.")] = 2.0,
     plot: Annotated[
-        Path | None, typer.Option(help="The chart (.png, .svg or .pdf; named after DATA).")
+        Path | None,
+        typer.Option(
+            help="File for the chart (.png, .svg or .pdf). By default, NAME-estimates.png for a"
+            " data file NAME.csv."
+        ),
     ] = None,
     seed: Seed = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Simulate a survey among the rows of a file, and draw a chart beside the truth."""
+    """Simulate a survey among the rows of a file, and draw the estimates beside the truth."""
     chart = plot or Path(f"{data.stem}-estimates.png")
     files.require_chart(chart)
     files.require_outputs(force, chart, inputs=[data])
@@ -185,11 +203,11 @@ def try_out(
         out.print(f"Columns with 2 to {MOST} values were taken: {', '.join(names)}.")
     out.print()
     print_estimates(found)
-    out.print(f"{chart} has the chart, with the truth in it.")
+    out.print(f"{chart} shows the estimates and the true frequencies.")
 
 
 def _choose_columns(data: Path) -> list[str]:
-    """Return the columns that have some values, but not too many."""
+    """Return the columns that have 2 to MOST values."""
     seen: dict[str, set[Any]] = {}
     for table in files.read_tables(data):
         lists = table if isinstance(table, dict) else table.to_pydict()
@@ -198,7 +216,7 @@ def _choose_columns(data: Path) -> list[str]:
             if len(own) <= MOST:
                 try:
                     own.update(each for each in entries if not is_missing(each))
-                except TypeError:  # lists, say
+                except TypeError:  # for example lists
                     own.update(range(MOST + 1))
     if chosen := [
         name

@@ -1,6 +1,6 @@
-"""What the commands share.
+"""Shared parts of the commands.
 
-The application, options, errors in one sentence, tables on a terminal.
+They are the application, common options, errors in one sentence, and tables on a terminal.
 """
 
 import json
@@ -20,6 +20,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ..core import validate
 from ..estimation.estimate import Estimate
 from ..estimation.postprocess import METHODS
 from ..estimation.rendering import OUTSIDE, find_outside, printable
@@ -28,7 +29,7 @@ from ..protocol import Protocol, budgets_of
 
 Function = Callable[..., None]
 ERRORS = ValueError, TypeError, OSError, ImportError, KeyError, ArithmeticError
-"""What users may have done wrong."""
+"""The exceptions that a mistake of a user may cause."""
 
 app = typer.Typer(
     name="multi-freq-ldpy",
@@ -60,16 +61,16 @@ def start(
     """Frequency estimation under local differential privacy."""
 
 
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-OFFERED = [name for name in METHODS if name != "norm"]  # which is for the paper's functions
-ESTIMATORS = f"raw, {', '.join(OFFERED[:-1])} or {OFFERED[-1]}."
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
+OFFERED = [name for name in METHODS if name != "norm"]  # for the functions of the paper
+ESTIMATORS = f"Method of estimation: raw, {', '.join(OFFERED[:-1])} or {OFFERED[-1]}."
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Make the run reproducible: for simulations only, never to collect with."),
+    typer.Option(help="Seed for a reproducible simulation. Never use a seed to collect."),
 ]
 SurveyFile = Annotated[
-    Path, typer.Argument(metavar="SURVEY", help="A survey as JSON (Survey.save).", readable=False)
+    Path, typer.Argument(metavar="SURVEY", help="A survey file in JSON.", readable=False)
 ]
 
 
@@ -80,7 +81,7 @@ EVERYDAY, MAINTENANCE = "Everyday", "Maintenance"
 def command(group: str, name: str | None = None) -> Callable[[Function], Function]:
     """Make a command of a function.
 
-    What users did wrong is told in one sentence, with exit code 2.
+    The mistake of a user is reported in one sentence, with exit code 2.
     """
 
     def wrap(function: Function) -> Function:
@@ -91,10 +92,10 @@ def command(group: str, name: str | None = None) -> Callable[[Function], Functio
                 warnings.showwarning = _show_warning
                 try:
                     function(*arguments, **options)
-                except BrokenPipeError:  # whoever read the output has seen enough
+                except BrokenPipeError:  # the reader of the output has closed it
                     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
                 except MemoryError:
-                    fail("that needs more memory than there is")
+                    fail("the command needs more memory than there is")
                 except ERRORS as error:
                     fail(
                         f"{error.filename}: {error.strerror}"
@@ -120,17 +121,25 @@ def fail(why: str) -> None:
 
 
 def build_example(cls: type[Protocol], k: int) -> Any:
-    """Return a protocol with the budgets of all tables here: 1, or 2 and 1 over time."""
+    """Return a protocol with the budget 1, or with the budgets 2 and 1 over time."""
     return cls(k, *([1.0] if len(budgets_of(cls)) == 1 else [2.0, 1.0]))
 
 
+def require_budgets(**budgets: float | list[float] | None) -> None:
+    """Refuse a budget that is out of range. The message names the option."""
+    for name, given in budgets.items():
+        for each in given if isinstance(given, list) else [given]:
+            if each is not None:
+                validate.budget(f"--{name.replace('_', '-')}", each)
+
+
 def say(sentence: str, content: dict[str, Any], as_json: bool) -> None:
-    """Print a sentence, or what it says as JSON."""
+    """Print a sentence, or its content as JSON."""
     print(as_json_text(content) if as_json else printable(sentence))
 
 
 def as_json_text(content: Any) -> str:
-    """Return JSON; what is no number is null."""
+    """Return content as JSON. NaN and infinity become null."""
     return json.dumps(_finite(content), allow_nan=False)
 
 
@@ -156,18 +165,21 @@ def print_table(columns: dict[str, list[Any]], title: str | None = None) -> None
 
 
 def estimates_as_json(estimates: Estimates) -> str:
-    """Return the columns of all estimates as JSON, with a note on those outside their intervals."""
+    """Return the columns of all estimates as JSON.
+
+    If an estimate is outside its interval, a note explains the reason.
+    """
     columns = estimates.to_frame("dict")
     note = {"note": OUTSIDE} if any(columns.get("outside", ())) else {}
     return as_json_text(columns | note)
 
 
 MOST_ROWS = 100
-"""Values of an attribute that a terminal shows."""
+"""The largest number of values of an attribute that a terminal shows."""
 
 
 def most_frequent(estimate: Estimate, many: int) -> Estimate:
-    """Return the values of the largest frequencies, in their order."""
+    """Return the estimate of the most frequent values, in their order."""
     kept = np.sort(np.argsort(-estimate.frequencies, kind="stable")[:many])
     return replace(
         estimate,
@@ -203,7 +215,7 @@ def print_estimates(estimates: Estimates) -> None:
             }
         print_table(columns)
         if cut:
-            out.print(f"… and {cut:,} less frequent values: --json has all of them.")
+            out.print(f"… and {cut:,} less frequent values: --json prints all values.")
         out.print()
     if marked:
         out.print(f"* {OUTSIDE}")

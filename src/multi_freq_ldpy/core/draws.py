@@ -1,8 +1,8 @@
 """The choice between two ways to draw and count: NumPy alone, or compiled kernels.
 
 Both give the same bytes. Kernels are ten to a hundred times as fast. But a process has to load
-numba first, and to compile every kernel that no cache holds. So ``plain`` draws small batches,
-until the process has done as much work as loading takes. From then on ``kernels`` do everything.
+numba first, and to compile every kernel that is not in the cache. So ``plain`` draws small batches
+until the process has worked as long as loading takes. From then on ``kernels`` do everything.
 """
 
 import os

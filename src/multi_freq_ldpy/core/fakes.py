@@ -17,9 +17,9 @@ class Fake:
     """The distribution of a fake report, as far as the aggregator and the guarantee need it.
 
     ``mean`` is the mean contribution of a fake to a value. ``pair`` is the mean product of its
-    contributions to two values. A real report is more, or less, likely than the same report as a
-    fake. ``lows`` holds the smallest and the largest of the lower ratios of these two
-    probabilities, over all reports that tell values apart.
+    contributions to two values. The probability of a report given a value, divided by its
+    probability as a fake, is a ratio with two possible values. ``lows`` holds the smallest and the
+    largest of the lower values, over all reports that tell values apart.
 
     ``law()`` lists every fake report with its probability. ``chance(report)`` is the probability of
     one report. If only ``chance`` is given, ``of`` is the protocol whose reports the fakes are.

@@ -21,7 +21,8 @@ def symbol_constants(m: int, weights: tuple[int, int]) -> tuple[np.uint64, ...]:
     """Return m, T and Q for symbols out of m, and two constants that nearly divide by Q.
 
     The constants are ``inverse`` and ``shift``: (d div 2³²)·inverse >> shift is never above d div
-    Q. Nearly always the two are equal. The inverse has 31 bits. It is 0 if Q is too small for that.
+    Q. The two are nearly always equal. The inverse has 31 bits. It is 0 if Q is too small for 31
+    bits.
     """
     t, q = weights
     bits = q.bit_length()
@@ -51,7 +52,7 @@ def last_byte(k: int) -> np.uint8:
 
 
 def bits_stride(width: int) -> int:
-    """Return how many bytes of the main stream a user owns for ``width`` bytes of bits."""
+    """Return the number of main-stream bytes that a user owns for ``width`` bytes of bits."""
     return 2 * width + 2
 
 
@@ -66,10 +67,10 @@ def set_plan(k: int, w: int) -> tuple[int, int, int]:
     The first number is the probability of entering the set, times 2⁶⁴. The second is the number of
     corrections for which a user owns words. The third is the number of 16-bit words per correction.
 
-    To add a value takes k/(k − w) draws, and to remove one takes k/w. So it is best to begin with
-    too few values in such a share of cases that neither costs more. If few values are to be drawn,
-    it is best to begin with none or all. Corrections beyond the owned words read on, which costs as
-    much as 150 words.
+    To add a value takes k/(k − w) draws, and to remove one takes k/w. So the mean size at the start
+    is below w if removing costs more, and above w if adding costs more. If w is at most ``FEW``,
+    the start is the empty set. If k − w is at most ``FEW``, the start is the whole domain.
+    Corrections beyond the owned words read on. This costs as much as 150 words.
     """
     spread = isqrt(25 * w * (k - w) // k)  # five standard deviations of a size
     fewer = spread * (k - 2 * w) // (4 * k)

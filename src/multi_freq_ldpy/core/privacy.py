@@ -28,23 +28,25 @@ class Privacy:
         Loss of all reports ever made about unchanged values, between inputs that differ in one
         attribute.
     ratio : Fraction, optional
-        e^report as an exact fraction. None means that it is not a fraction.
+        Exact value of e^report. None means that it is not a fraction.
     ratio_attribute : Fraction, optional
-        e^report_attribute, likewise.
+        Exact value of e^report_attribute. None means that it is not a fraction.
     ratio_lifetime : Fraction, optional
-        e^lifetime, likewise. None also if the lifetime is infinite.
+        Exact value of e^lifetime. None means that it is infinite or not a fraction.
     ratio_lifetime_attribute : Fraction, optional
-        e^lifetime_attribute, likewise.
+        Exact value of e^lifetime_attribute. None means that it is infinite or not a fraction.
     history : float
         Loss of all reports, between any two histories of values. It is infinite unless the
         mechanism also protects the times of changes.
     ratio_history : Fraction, optional
-        e^history, likewise.
+        Exact value of e^history. None means that it is infinite or not a fraction.
 
     Examples
     --------
-    >>> Privacy.of(Fraction(3)).report == exact.log(Fraction(3))
-    True
+    >>> from multi_freq_ldpy import GRR
+    >>> privacy = GRR(4, epsilon=1.0).privacy
+    >>> privacy.report, privacy.lifetime
+    (1.0, inf)
     """
 
     report: float
@@ -76,13 +78,20 @@ class Privacy:
             The same between inputs that differ in one attribute. None, the default, means that
             there is only one attribute.
         permanent : Privacy, optional
-            Privacy of a report that holds everything that is ever told about an unchanged value.
-            None, the default, means that losses add up.
+            Privacy of the permanent answer, from which all reports about an unchanged value are
+            made. None, the default, means that losses add up.
 
         Returns
         -------
         Privacy
             The losses, with their exact ratios where these are rational.
+
+        Examples
+        --------
+        >>> permanent = Privacy.of(Fraction(9))
+        >>> privacy = Privacy.of(Fraction(3), permanent=permanent)
+        >>> round(privacy.report, 4), round(privacy.lifetime, 4), privacy.ratio_lifetime
+        (1.0986, 2.1972, Fraction(9, 1))
         """
         attribute = loss if attribute is None else attribute
         ratio, ratio_attribute = (x if isinstance(x, Fraction) else None for x in (loss, attribute))

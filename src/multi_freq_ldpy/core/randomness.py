@@ -110,6 +110,12 @@ class Stream:
             If n is negative, or if the position would exceed 2⁶².
         RuntimeError
             If the stream is seeded and was made before a fork.
+
+        Examples
+        --------
+        >>> stream = Stream(1)
+        >>> stream.take(100), stream.take(50), stream.position
+        (0, 100, 150)
         """
         self._renew()
         with self._lock:
@@ -139,6 +145,12 @@ class Stream:
             If n is outside [0, 2³²].
         RuntimeError
             If this stream is seeded and was made before a fork.
+
+        Examples
+        --------
+        >>> first, second = Stream(1).spawn(2)
+        >>> first.key == second.key, first.key == Stream(1).spawn(2)[0].key
+        (False, True)
         """
         self._renew()
         count = validate.Integer(0, 2**32)("n", n)
@@ -167,6 +179,12 @@ class Stream:
         ------
         RuntimeError
             If this stream is seeded and was made before a fork.
+
+        Examples
+        --------
+        >>> stream = Stream(1)
+        >>> stream.part(b"noise").key == stream.part(b"noise").key != stream.part(b"fakes").key
+        True
         """
         return Stream(subkey(self.key, b"part " + name)) if self._seeded else Stream()
 
@@ -204,6 +222,13 @@ class Stream:
         ------
         RuntimeError
             If this stream is seeded and was made before a fork.
+
+        Examples
+        --------
+        >>> stream = Stream(1, position=10)
+        >>> copy = stream.copy()
+        >>> copy.position, copy.key == stream.key, Stream().copy().key == Stream().key
+        (10, True, False)
         """
         return Stream(self.key, self.position, self._spawned) if self._seeded else Stream()
 
@@ -212,7 +237,7 @@ class Stream:
             raise TypeError(
                 "a seeded Stream cannot be pickled or copied like other objects: two workers"
                 " would repeat its noise. Send worker i the bytes stream.spawn(n)[i].key and make"
-                " Stream(key) there. stream.copy() repeats the noise for those who mean it"
+                " Stream(key) there. To repeat the noise on purpose, use stream.copy()"
             )
         return Stream, ()
 
@@ -464,9 +489,9 @@ class Source:
         users : array of int64
             The users, counted from ``first``.
         count : int
-            How many numbers each user owns.
+            Number of numbers that each user owns.
         chosen : array of int64
-            For each user, which of its numbers is used: 0, …, count − 1.
+            For each user, the index of the number that is used: 0, …, count − 1.
 
         Returns
         -------
@@ -480,7 +505,7 @@ class Source:
         """
         if len(users) and (self.first + int(users.max()) + 1) * count > LAST_ADDRESS:
             raise ValueError(
-                f"user {int(users.max())} is too far for {count} classes: use fewer users"
+                f"user {int(users.max())} is too far for {count} classes per user: use fewer users"
             )
         numbers = (users.astype(np.uint64) + np.uint64(self.first)) * np.uint64(
             count
@@ -515,7 +540,7 @@ class Source:
         last = self.first + n if self.numbers is None else int(self.numbers.max(initial=0)) + 1
         if last * stride > LAST_ADDRESS:
             raise ValueError(
-                f"position {last} of the stream is too far for users of {stride} bytes: use fewer"
+                f"position {last} of the stream is too far for {stride} bytes per user: use fewer"
                 " users, or another stream"
             )
         return self.first, CONSECUTIVE if self.numbers is None else self.numbers
@@ -554,15 +579,15 @@ class Source:
             If the users have numbers of their own.
         """
         if self.numbers is not None:
-            raise TypeError("source must be of consecutive users here, not of listed ones")
+            raise TypeError("source must be of consecutive users here, not of listed users")
 
     def part(self, name: bytes) -> "Source":
-        """Return the randomness of the same users for a purpose within this one.
+        """Return the randomness of the same users for a part of this purpose.
 
         Parameters
         ----------
         name : bytes
-            The purpose.
+            The part of the purpose.
 
         Returns
         -------

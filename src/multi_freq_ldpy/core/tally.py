@@ -54,8 +54,9 @@ class Specs(NamedTuple):
 class Tally:
     """Counts of reports made by one protocol, or by one solution over several attributes.
 
-    ``a + b`` is the tally of both, for *disjoint* users. ``tally[j]`` is the tally of attribute j
-    alone. Bytes hold neither ``invalid`` nor ``survey``. ``Survey.pack`` writes the survey.
+    ``a + b`` is the tally of the reports of both, for *disjoint* users. ``tally[j]`` is the tally
+    of attribute j alone. The bytes of a tally contain neither ``invalid`` nor ``survey``.
+    ``Survey.pack`` writes the survey.
 
     Parameters
     ----------
@@ -64,15 +65,15 @@ class Tally:
     counts : array of int64
         One count per value, attributes one after the other.
     n : int or array of int64
-        How many reports speak of each value: one number for all values, or one entry per value. The
-        attribute ``n`` always has one entry per value.
+        Number of reports that speak of each value: one number for all values, or one entry per
+        value. The attribute ``n`` always has one entry per value.
     users : int
-        Number of users who made the reports. The default, −1, means n, if that is one number.
+        Number of users who made the reports. The default, −1, means n, if n is one number.
     invalid : int
         Number of messages that were left out because they are invalid reports (see ``tally``).
     survey : str, optional
         Digest of the survey that counted. None means that no survey is known. Tallies of different
-        surveys do not add.
+        surveys cannot be added.
 
     Raises
     ------
@@ -92,7 +93,7 @@ class Tally:
     True
     """
 
-    # Set by the package. Its registry knows the classes, and this module may not import it
+    # Set by the package: the registry knows the classes, but this module may not import it
     _specs: ClassVar[Specs]
 
     mechanism: "Mechanism"
@@ -114,11 +115,11 @@ class Tally:
         users = validate.Integer(-1, 2**62)("users", self.users)
         if users < 0:
             if n.ndim:
-                raise ValueError("users must be given where n has an entry for each value")
+                raise ValueError("users must be given if n has one entry per value")
             users = int(n)
         if (n > users).any():
             raise ValueError(f"n must not exceed users={users}, not {validate.quote(self.n)}")
-        n = np.broadcast_to(n.copy(), counts.shape)  # one number where one was given
+        n = np.broadcast_to(n.copy(), counts.shape)  # one number in memory if one was given
         self.mechanism._check_counts(counts, n, users)
         counts.flags.writeable = n.flags.writeable = False
         invalid = validate.Integer(0, 2**62)("invalid", self.invalid)
@@ -160,12 +161,12 @@ class Tally:
             return NotImplemented
         if other.mechanism != self.mechanism:
             raise ValueError(
-                f"tallies of different protocols do not add: {validate.quote(self.mechanism)} and"
-                f" {validate.quote(other.mechanism)}"
+                "tallies of different mechanisms cannot be added:"
+                f" {validate.quote(self.mechanism)} and {validate.quote(other.mechanism)}"
             )
         if not self._may_share_survey(other):
             raise ValueError(
-                f"tallies of different surveys do not add: {self.survey} and {other.survey}"
+                f"tallies of different surveys cannot be added: {self.survey} and {other.survey}"
             )
         n = self.n[0] + other.n[0] if self.mechanism._answers_all else self.n + other.n
         return Tally(
@@ -225,8 +226,8 @@ class Tally:
         """The channel of the only attribute. For several attributes use ``tally[j].channel``."""
         if len(self.mechanism.parts) > 1:
             raise ValueError(
-                f"channel is that of one attribute: ask tally[j], j from 0 to"
-                f" {len(self.mechanism.parts) - 1}"
+                "a tally of several attributes has one channel per attribute: use tally[j].channel"
+                f" with j from 0 to {len(self.mechanism.parts) - 1}"
             )
         return self.mechanism.parts[0].seen.channel
 
@@ -259,6 +260,12 @@ class Tally:
         ------
         ValueError
             If the mechanism is not in the registry.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> GRR(3, epsilon=1.0).tally([0, 2, 2]).to_bytes()[:4]
+        b'MFLT'
         """
         import json
 
@@ -289,6 +296,13 @@ class Tally:
             If ``data`` is not bytes.
         ValueError
             If ``data`` is damaged, is of another version, or is not a tally.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> data = GRR(3, epsilon=1.0).tally([0, 2, 2]).to_bytes()
+        >>> Tally.from_bytes(data).counts
+        array([1, 0, 2])
         """
         if not isinstance(data, bytes | bytearray | memoryview):
             raise TypeError(f"data must be bytes, not {validate.quote(data)}")
@@ -308,7 +322,7 @@ class Tally:
         body = _HEADER.size + length
         rest = len(data) - body
         if rest < 0 or rest % 8 or users > 2**62 or max(entries, 1) * 8 > rest:
-            raise ValueError(f"data is not a whole tally: {len(data)} bytes")
+            raise ValueError(f"data is not a complete tally: {len(data)} bytes")
         try:
             spec = validate.parse_json("its spec", data[_HEADER.size : body])
         except ValueError as error:

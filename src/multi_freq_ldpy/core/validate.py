@@ -20,7 +20,7 @@ LARGEST_DOMAIN = 2**32 - 5
 LARGEST_RECORD = 2**10
 """Largest number of attributes of a record.
 
-To derive one takes milliseconds, so a longer spec would occupy its reader for minutes.
+To derive an attribute takes milliseconds, so a longer spec would occupy its reader for minutes.
 """
 
 
@@ -32,7 +32,7 @@ def quote(value: object) -> str:
     try:
         return cut(repr(value))
     except (ValueError, RecursionError):  # a number of thousands of digits, or deeply nested lists
-        return f"what is too long or too deep to show, of type {type(value).__name__}"
+        return f"a value of type {type(value).__name__}, too long or too deep to show"
 
 
 def cut(text: str) -> str:
@@ -284,7 +284,7 @@ def users_and_share(n: object, f: object) -> tuple[NDArray[np.int64], NDArray[An
         np.broadcast_shapes(users.shape, share.shape)
     except ValueError:
         raise ValueError(
-            f"f must have a shape that goes with that of n, {users.shape}, not {share.shape}"
+            f"f must have a shape that broadcasts with n, {users.shape}, not {share.shape}"
         ) from None
     return users, share
 
@@ -292,7 +292,7 @@ def users_and_share(n: object, f: object) -> tuple[NDArray[np.int64], NDArray[An
 def record_size(name: str, d: int) -> None:
     """Raise an error if a record has too many attributes, before anything is derived for each."""
     if d > LARGEST_RECORD:
-        raise ValueError(f"{name} must be at most {LARGEST_RECORD}, one an attribute, not {d}")
+        raise ValueError(f"{name} must be at most {LARGEST_RECORD}, one per attribute, not {d}")
 
 
 def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
@@ -304,9 +304,11 @@ def domain_sizes(name: str, ks: object) -> tuple[int, ...]:
         or isinstance(ks, str | bytes)
         or (isinstance(ks, np.ndarray) and ks.ndim != 1)
     ):
-        raise TypeError(f"{name} must be a list of domain sizes, one an attribute, not {quote(ks)}")
+        raise TypeError(
+            f"{name} must be a list of domain sizes, one per attribute, not {quote(ks)}"
+        )
     if not len(ks):
-        raise ValueError(f"{name} must have an entry for each attribute, not {quote(ks)}")
+        raise ValueError(f"{name} must have one entry per attribute, not {quote(ks)}")
     record_size(name, len(ks))
     return tuple(domain_size(f"{name}[{j}]", k) for j, k in enumerate(ks))
 
@@ -328,7 +330,8 @@ def table(name: str, given: object, ks: tuple[int, ...]) -> tuple[NDArray[np.int
         array = np.empty((0, d), np.int64)
     if not single and (array.ndim != 2 or array.shape[1] != d):
         raise ValueError(
-            f"{name} must have d={d} columns, one an attribute; {_describe_misfit(given, array, d)}"
+            f"{name} must have d={d} columns, one per attribute;"
+            f" {_describe_misfit(given, array, d)}"
         )
     rows = np.atleast_2d(array)
     if not rows.size:
@@ -359,7 +362,7 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def _describe_misfit(given: Any, array: NDArray[Any], d: int) -> str:
-    """Return a description of what is wrong with the shape of a table."""
+    """Return a description of the wrong shape of a table."""
     if array.ndim == 0 and isinstance(given, Sequence) and not isinstance(given, str):
         for i, row in enumerate(given):
             if isinstance(row, str) or shape_of(row) != (d,):
@@ -378,7 +381,7 @@ def histogram(name: str, counts: object, k: int) -> NDArray[np.int64]:
     """Return the number of users who hold each value, as a vector of length k."""
     array = integers(name, counts, 0, 2**62, what="a number of users")
     if array.shape != (k,):
-        raise ValueError(f"{name} must have shape ({k},), one entry a value, not {array.shape}")
+        raise ValueError(f"{name} must have shape ({k},), one entry per value, not {array.shape}")
     if sum_exactly(array) > 2**62:
         raise ValueError(f"{name} adds up to more than 2**62 users: {sum_exactly(array)}")
     return array

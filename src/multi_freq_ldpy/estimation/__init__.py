@@ -1,1 +1,1 @@
-"""From counts to frequencies with errors: estimates, intervals, post-processing, text and plots."""
+"""Estimation: frequencies with errors, intervals, post-processing, text and plots."""

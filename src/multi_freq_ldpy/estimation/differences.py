@@ -1,7 +1,7 @@
 """Differences of frequencies: two groups of values, or one value among two groups of users.
 
-A difference d leaves open how frequent both are together. Its limits are those of the score test at
-the frequencies that fit the estimates best, given d.
+A difference d does not determine the two frequencies. The score test of d takes the two frequencies
+of difference d that fit the estimates best.
 """
 
 from abc import ABC, abstractmethod
@@ -23,15 +23,15 @@ from .intervals import FINE, Vector, variance_of
 ENDS = (-1.0, 1.0)
 OF = ("sample", "population")
 GROUPS = "the first group", "the second group"
-"""What two groups of users are called if nobody names them."""
+"""Default names of two groups of users."""
 
 NORMAL = np.linspace(-6, 6, 97)
-"""Values of a standard normal variable."""
+"""Values of a standard normal variable, six standard deviations to either side."""
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A frequency of which another is subtracted, as it was estimated."""
+    """One of the two estimated frequencies of a difference."""
 
     frequency: float
     n: int
@@ -51,16 +51,16 @@ class Part:
         return found
 
     def is_sampled(self, of: str) -> bool:
-        """Tell whether who answered is random as well."""
+        """Tell whether the choice of the users who answered is random too."""
         return of == "population" or (self.users is not None and self.n < self.users)
 
     def clip(self, x: ArrayLike, of: str) -> Vector:
-        """Return estimates no further beyond 0 and 1 than the standard errors there."""
+        """Return estimates, clipped at one standard error below 0 and one above 1."""
         below, above = np.sqrt(self.variance(of, np.array([0.0, 1.0])))
         return np.clip(x, -below, 1 + above)
 
     def is_normal(self, of: str, f: float) -> bool:
-        """Tell whether there are enough reports for a normal law."""
+        """Tell whether there are enough reports for a normal distribution."""
         spread = (self.n * self.channel.slope) ** 2 * float(self.variance(of, f))
         return self.n > intervals.FEW and spread >= self.channel.unit**2 * intervals.SMALL
 
@@ -77,7 +77,7 @@ class Pair(ABC):
         return self.first.frequency - self.second.frequency
 
     def observed(self, of: str) -> float:
-        """Return the difference whose law is inverted."""
+        """Return the estimated difference that the test uses."""
         return self.value
 
     @abstractmethod
@@ -90,7 +90,10 @@ class Pair(ABC):
 
     @abstractmethod
     def law_of(self, of: str) -> tuple[intervals.Law, int] | None:
-        """Return the law of the estimate given d and the steps of d, or None if it is unknown."""
+        """Return the distribution of the estimate given d, and the number of steps of d.
+
+        The result is None if the distribution is not known.
+        """
 
     def std(self, of: str) -> float:
         """Return the standard error at the estimated frequencies."""
@@ -120,7 +123,7 @@ class Pair(ABC):
         return self.apart(level, of)
 
     def apart(self, level: float, of: str) -> tuple[float, float]:
-        """Return limits from the two intervals, each of which has half of the error."""
+        """Return limits from the two single intervals, each with half of the error probability."""
         own, other = (part.limits((1 + level) / 2, of) for part in (self.first, self.second))
         return float(own[0] - other[1]), float(own[1] - other[0])
 
@@ -136,7 +139,7 @@ class Within(Pair):
     sizes: tuple[int, int]
 
     def split(self, d: ArrayLike) -> tuple[Vector, Vector]:
-        """Return the two frequencies of difference d whose sum is nearest to the estimated one."""
+        """Return the two frequencies of difference d whose sum is nearest to the estimated sum."""
         total = np.clip(self.both.frequency, np.abs(d), 1.0)
         return (total + d) / 2, (total - d) / 2
 
@@ -147,14 +150,14 @@ class Within(Pair):
         return np.asarray(apart - self.both.variance(of, np.minimum(one + two, 1.0)))
 
     def law_of(self, of: str) -> tuple[intervals.Law, int] | None:
-        """Return the law of the difference of two counts, where it is known."""
+        """Return the distribution of the difference of two counts, if it is known."""
         if not self.channel.knows_difference(self.sizes):
             return None
         n, sampled = self.first.n, self.first.is_sampled(of)
 
         def law(d: float) -> list[tuple[Vector, Vector]]:
             one, two = (float(each) for each in self.split(d))
-            if not sampled:  # whole users, who differ by n·d
+            if not sampled:  # whole numbers of users, with difference n·d
                 more = round(n * d)
                 own = min(max(round(n * one), more, 0), (n + more) // 2)
                 one, two = own / n, (own - more) / n
@@ -166,7 +169,7 @@ class Within(Pair):
 
 @dataclass(frozen=True, eq=False)
 class Between(Pair):
-    """A value among two groups of users, none of whom is in both."""
+    """The frequencies of one value in two disjoint groups of users."""
 
     first: Part
     second: Part
@@ -174,8 +177,9 @@ class Between(Pair):
     def limits(self, level: float, of: str) -> tuple[float, float]:
         """Return lower and upper limits of the difference.
 
-        What nearly certain limits of both frequencies rule out is left out. Beside few users, the
-        frequency among very many is as good as known, and bounds the difference.
+        The interval is cut to the differences that nearly certain limits of both frequencies
+        allow. If one group is very large and the other small, the frequency in the large group is
+        nearly known. This bounds the difference.
         """
         low, high = super().limits(level, of)
         least, most = self.apart(1 - (1 - level) / 25, of)
@@ -183,7 +187,7 @@ class Between(Pair):
 
     @cached_property
     def weights(self) -> tuple[float, float]:
-        """How much each of the two estimates counts: the inverse of its variance."""
+        """The weights of the two estimates: the inverses of their variances."""
         one, two = (
             1 / max(float(part.variance("population", np.clip(part.frequency, 0, 1))), 1e-300)
             for part in (self.first, self.second)
@@ -191,13 +195,14 @@ class Between(Pair):
         return one, two
 
     def observed(self, of: str) -> float:
-        """Return the difference of two estimates, neither of which is far beyond 0 or 1."""
+        """Return the difference of the two estimates, each clipped near 0 and 1."""
         own, other = (part.clip(part.frequency, of) for part in (self.first, self.second))
         return float(own - other)
 
     def split(self, d: ArrayLike) -> tuple[Vector, Vector]:
-        """Return the two frequencies of difference d that are nearest to the estimates, in
-        standard errors.
+        """Return the two frequencies of difference d that are nearest to the estimates.
+
+        Distances are measured in standard errors.
         """
         d, (one, two) = np.asarray(d, np.float64), self.weights
         nearest = (one * (self.first.frequency - d) + two * self.second.frequency) / (one + two)
@@ -209,12 +214,15 @@ class Between(Pair):
         return np.asarray(self.first.variance(of, shares[0]) + self.second.variance(of, shares[1]))
 
     def law_of(self, of: str) -> tuple[intervals.Law, int] | None:
-        """Return the law of the difference of two independent estimates, where both are known."""
+        """Return the distribution of the difference of two independent estimates.
+
+        The result is None if the distribution of an estimate is not known.
+        """
         if not (self.first.channel.known_law and self.second.channel.known_law):
             return None
 
         def law(d: float) -> list[tuple[Vector, Vector]]:
-            # How frequent the value is in both groups is known to a standard error only
+            # The two frequencies of difference d are known only up to a standard error
             nearest, reach = float(self.split(d)[1]), 1 / sqrt(sum(self.weights))
             least, most = max(0.0, -d), min(1.0, 1.0 - d)
             tried = {min(max(nearest + z * reach, least), most) for z in (-1, 0, 1)}
@@ -223,8 +231,8 @@ class Between(Pair):
         return law, FINE
 
     def _law_at(self, d: float, second: float, of: str) -> tuple[Vector, Vector]:
-        """Return the law of the difference, given the second frequency."""
-        if not self.second.is_sampled(of):  # whole users
+        """Return the distribution of the difference, given the second frequency."""
+        if not self.second.is_sampled(of):  # a whole number of users
             second = round(self.second.n * second) / self.second.n
         first = min(max(second + d, 0.0), 1.0)
         parts = []
@@ -238,8 +246,8 @@ class Between(Pair):
 def _law_of(part: Part, f: float, of: str) -> tuple[Vector, Vector]:
     """Return the values of an estimate and their probabilities.
 
-    Where a share of whole users is no whole number, it lies between two. Of very many reports the
-    law is as good as normal.
+    If n·f is not a whole number of users, the distribution is a mixture of two. They belong to the
+    two nearest whole numbers. For very many reports, a normal distribution is used.
     """
     if part.is_normal(of, f):
         density = np.exp(-(NORMAL**2) / 2)
@@ -259,18 +267,28 @@ def _law_of(part: Part, f: float, of: str) -> tuple[Vector, Vector]:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Difference:
-    """How much more frequent one group of values is than another, or than among other users.
+    """The difference of the frequencies of two groups of values, or of two groups of users.
 
-    Printing it gives a sentence with the interval.
+    Printed, it is a sentence with the interval. ``Estimate.difference`` makes it.
 
-    Attributes
+    Parameters
     ----------
-    first, second : str
-        The groups of values, or the groups of users.
-    about : str or None
-        The value that is compared among two groups of users.
+    first : str
+        Name of the first group of values or users.
+    second : str
+        Name of the second group. Its frequency is subtracted.
     pair : Pair
         The two estimated frequencies.
+    about : str, optional
+        Value that is compared between two groups of users. None means that two groups of values are
+        compared.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR
+    >>> estimate = GRR(2, epsilon=2.0).estimate([0] * 700 + [1] * 300).labelled(["yes", "no"])
+    >>> estimate.difference("yes", "no")
+    yes is more frequent than no by 52.5 percentage points (95 % interval: 47.2 to 57.8)
     """
 
     first: str
@@ -299,31 +317,43 @@ class Difference:
         Parameters
         ----------
         level : float
-            The probability that the interval covers the difference.
+            Probability with which an interval covers the true value.
         of : {"sample", "population"}
-            Whether it is about the users who took part, or about the population they were drawn
-            from.
+            Group whose frequency is meant: the users who took part, or the population that they
+            were drawn from.
 
         Returns
         -------
         tuple of float
-            The lower and the upper limit. They come from the score test; few reports, or counts of
-            small variance, are held to their exact law.
+            The lower and the upper limit. They come from the score test. For few reports, or counts
+            of small variance, the test uses the exact distribution.
 
         Raises
         ------
         ValueError
-            If ``level`` is not between 0 and 1, or ``of`` is something else.
+            If ``level`` is not between 0 and 1, or ``of`` is unknown.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(2, epsilon=2.0).estimate([0] * 700 + [1] * 300)
+        >>> low, high = estimate.difference(0, 1).interval(level=0.99)
+        >>> round(low, 3), round(high, 3)
+        (0.456, 0.595)
         """
         validate.choice("of", of, OF)
         return self.pair.limits(validate.probability("level", level, 1e-6, 1 - 1e-12), of)
 
     def __repr__(self) -> str:
         if self.value != self.value:
-            return f"{self._subject} cannot be compared: nobody reported"
+            return f"{self._subject} cannot be compared: there are no reports"
         low, high = self.interval()
         names, value = (self.first, self.second), self.value
-        outside = "" if low <= value <= high else f"; the estimate is {rendering.UNBIASED}"
+        outside = (
+            ""
+            if low <= value <= high
+            else f". The estimate comes from raw frequencies: each is {rendering.UNBIASED}"
+        )
         if high < 0:
             low, high, value, names = -high, -low, -value, (self.second, self.first)
         size = f"{100 * value:.1f} percentage points"
@@ -343,18 +373,30 @@ class Difference:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Differences:
-    """How much more frequent each value is among some users than among others.
+    """The differences of the frequencies of all values between two groups of users.
 
-    Attributes
+    ``Estimate.difference`` makes them. ``differences["yes"]`` is the difference of one label.
+
+    Parameters
     ----------
     entries : tuple of Difference
-        One difference per value; ``differences["yes"]`` is that of one label.
+        One difference per value.
     labels : tuple
-        What the values are called.
-    name : str or None
-        What the attribute is called.
-    kind : str or None
-        The kind of tables that are made of it.
+        Labels of the values, or their numbers.
+    name : str, optional
+        Name of the attribute.
+    kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+        Kind of the tables that ``to_frame`` makes.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR
+    >>> protocol = GRR(2, epsilon=2.0)
+    >>> men, women = (protocol.estimate([0] * n + [1] * (1000 - n)) for n in (700, 500))
+    >>> men.difference(women, names=("men", "women"))
+    Difference, men minus women: frequency ± standard error
+    0   0.263 ± 0.019
+    1  -0.263 ± 0.019
     """
 
     entries: tuple[Difference, ...]
@@ -387,20 +429,29 @@ class Differences:
         Parameters
         ----------
         level : float
-            The probability that an interval covers its difference.
+            Probability with which an interval covers the true value.
         of : {"sample", "population"}
-            Whether it is about the users who took part, or about the population they were drawn
-            from.
+            Group whose frequency is meant: the users who took part, or the population that they
+            were drawn from.
 
         Returns
         -------
         array of shape (k, 2)
-            One row per value.
+            The lower and the upper limit of each value.
 
         Raises
         ------
         ValueError
-            If ``level`` is not between 0 and 1, or ``of`` is something else.
+            If ``level`` is not between 0 and 1, or ``of`` is unknown.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(2, epsilon=2.0)
+        >>> men, women = (protocol.estimate([0] * n + [1] * (1000 - n)) for n in (700, 500))
+        >>> men.difference(women).interval().round(3)
+        array([[ 0.225,  0.3  ],
+               [-0.3  , -0.225]])
         """
         found: dict[Any, tuple[float, float]] = {}  # equal estimates have equal limits
         keys = [
@@ -418,14 +469,31 @@ class Differences:
         Parameters
         ----------
         kind : {"pandas", "polars", "pyarrow", "dict"}, optional
-            The kind of table; by default that of the table that the reports came in.
+            The kind of table. By default it is the kind that the reports came in.
         level : float
-            The level of the intervals.
+            Probability with which an interval covers the true value.
 
         Returns
         -------
         table
-            Columns are value, difference, std, low and high.
+            Columns are value, difference, std, low and high. ``low`` and ``high`` are the limits of
+            the interval.
+
+        Raises
+        ------
+        ValueError
+            If ``kind`` is unknown, or ``level`` is out of range.
+        ImportError
+            If the library of this kind is not installed.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(2, epsilon=2.0)
+        >>> men, women = (protocol.estimate([0] * n + [1] * (1000 - n)) for n in (700, 500))
+        >>> table = men.difference(women).to_frame("dict")
+        >>> table["value"], [round(each, 3) for each in table["difference"]]
+        ([0, 1], [0.263, -0.263])
         """
         from ..tables import frames
 

@@ -18,18 +18,45 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Group = Hashable | Iterable[Hashable]
-"""A value, or several: numbers, or labels where there are labels."""
+"""One value or several. A value is its label, or its number if the estimate has no labels."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """Estimated frequencies of the values, with standard errors and intervals.
 
-    ``frequencies`` are unbiased and may lie outside [0, 1]; ``norm``, ``norm_sub`` and ``mle`` give
-    distributions, whose ``method`` says what was done and which no longer carry an error.
-    ``labels`` are what the values are called, 0, 1, … if nothing else; ``name`` is what the
-    attribute is called.
+    Raw frequencies are unbiased and may lie outside [0, 1]. ``norm``, ``norm_sub`` and ``mle``
+    return distributions, which no longer have a standard error.
 
+    Parameters
+    ----------
+    frequencies : array
+        One frequency per value.
+    n : int or array of int
+        Number of reports that speak of each value: one number for all values, or one entry per
+        value.
+    channel : Channel
+        Channel from frequencies to expected counts.
+    counts : array of int, optional
+        Counts that the frequencies were estimated from. None means that they are not known.
+    users : int, optional
+        Number of users who took part. None means that it is n.
+    method : str
+        Name of the post-processing. "raw", the default, means that there was none.
+    labels : tuple, optional
+        One label per value. None means that the values are called 0, 1 and so on.
+    name : str, optional
+        Name of the attribute.
+    kind : {"pandas", "polars", "pyarrow", "dict"}, optional
+        Kind of the tables that ``to_frame`` makes.
+
+    Raises
+    ------
+    ValueError
+        If ``labels`` are not one different label per value.
+
+    Examples
+    --------
     >>> from multi_freq_ldpy import GRR
     >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
     >>> estimate
@@ -64,7 +91,7 @@ class Estimate:
             or len(set(map(identity_of, self.labels))) != len(frequencies)
         ):
             raise ValueError(
-                f"labels must be {len(frequencies)}, one a value, all different, not"
+                f"labels must be {len(frequencies)} different labels, one per value, not"
                 f" {validate.quote(self.labels)}"
             )
 
@@ -81,6 +108,17 @@ class Estimate:
         -------
         Estimate
             Unbiased frequencies.
+
+        Raises
+        ------
+        ValueError
+            If the tally is of several attributes.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> Estimate.of(GRR(2, epsilon=1.0).tally([0, 0, 0, 1])).frequencies.round(2)
+        array([ 1.04, -0.04])
         """
         frequencies = tally.channel.estimate(tally.counts, tally.n)
         return cls(frequencies, tally.n, tally.channel, tally.counts, tally.users)
@@ -104,7 +142,7 @@ class Estimate:
     def std(self) -> NDArray[np.float64]:
         """The standard error of each frequency, for the users who took part.
 
-        Infinite where nobody reported.
+        It is infinite for a value without reports.
         """
         return self._std("sample")
 
@@ -119,20 +157,20 @@ class Estimate:
     ) -> NDArray[np.float64]:
         """Return lower and upper limits in [0, 1] for each frequency.
 
-        Limits invert the score test with the likelihood-ratio ordering of Feldman and Cousins. Up
-        to 200 reports, and counts of small variance, are held to the exact distribution of the
-        count; their intervals cover with probability ``level`` or more.
+        Limits invert the score test with the likelihood-ratio ordering of Feldman and Cousins. For
+        at most 200 reports, and for counts of small variance, the test uses the exact distribution
+        of the count. These intervals cover with probability ``level`` or more.
 
         Parameters
         ----------
         level : float
             Probability with which an interval covers the true value.
         of : {"sample", "population"}
-            Whether the frequency is that of the users who took part, or that of the population they
+            Group whose frequency is meant: the users who took part, or the population that they
             were drawn from.
         simultaneous : bool
-            Whether all intervals cover together with probability ``level`` (Bonferroni), or each of
-            them does.
+            True if all intervals together must cover with probability ``level`` (Bonferroni).
+            False, the default, if each interval covers with this probability.
 
         Returns
         -------
@@ -143,6 +181,14 @@ class Estimate:
         ------
         ValueError
             If the estimate is post-processed, or a parameter is out of range.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(2, epsilon=2.0).estimate([0] * 700 + [1] * 300)
+        >>> estimate.interval().round(3)
+        array([[0.736, 0.789],
+               [0.211, 0.264]])
         """
         self._require_raw("interval")
         validate.choice("of", of, ("sample", "population"))
@@ -163,9 +209,9 @@ class Estimate:
         labels : iterable
             One label per value, all different.
         name : str, optional
-            The name of the attribute. By default it stays as it was.
+            The name of the attribute. By default it is unchanged.
         kind : {"pandas", "polars", "pyarrow", "dict"}, optional
-            The kind of the tables that ``to_frame`` makes. By default it stays as it was.
+            The kind of the tables that ``to_frame`` makes. By default it is unchanged.
 
         Returns
         -------
@@ -176,6 +222,14 @@ class Estimate:
         ------
         ValueError
             If there is not one different label per value.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> GRR(2, epsilon=2.0).estimate([0] * 700 + [1] * 300).labelled(["yes", "no"], "smokes")
+        Estimate of smokes from 1,000 users: frequency ± standard error
+        yes  0.763 ± 0.013
+        no   0.237 ± 0.013
         """
         return replace(
             self,
@@ -185,7 +239,7 @@ class Estimate:
         )
 
     def postprocess(self, method: str) -> "Estimate":
-        """Return the distribution that a post-processing makes of the frequencies.
+        """Return the distribution that a post-processing derives from the frequencies.
 
         Parameters
         ----------
@@ -202,6 +256,13 @@ class Estimate:
         ValueError
             If the method is unknown or does not suit the protocol, or if the estimate is
             post-processed already.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+        >>> estimate.postprocess("norm_sub").frequencies.round(3)
+        array([0.981, 0.019, 0.   ])
         """
         if validate.choice("method", method, ("raw", *postprocess.METHODS)) == "raw":
             return self
@@ -220,16 +281,72 @@ class Estimate:
         return replace(self, frequencies=found, method=method)
 
     def norm_sub(self) -> "Estimate":
-        """Project on the distributions: the nearest one."""
+        """Return the distribution that is nearest to the frequencies (Euclidean projection).
+
+        Returns
+        -------
+        Estimate
+            A distribution, without standard errors.
+
+        Raises
+        ------
+        ValueError
+            If the estimate is post-processed already.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+        >>> estimate.norm_sub().frequencies.round(3)
+        array([0.981, 0.019, 0.   ])
+        """
         return self.postprocess("norm_sub")
 
     def norm(self) -> "Estimate":
-        """Clip at 0 and divide by the sum, as the functions of the paper do."""
+        """Clip the frequencies at 0 and divide by their sum, as the functions of the paper do.
+
+        Returns
+        -------
+        Estimate
+            A distribution, without standard errors.
+
+        Raises
+        ------
+        ValueError
+            If the estimate is post-processed already.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+        >>> estimate.norm().frequencies.round(3)
+        array([0.911, 0.089, 0.   ])
+        """
         return self.postprocess("norm")
 
     def mle(self) -> "Estimate":
-        """Return the most likely distribution given the counts, for protocols that report one value
-        (GRR).
+        """Return the distribution of maximum likelihood, given the counts.
+
+        It is for protocols that report one value, such as GRR. For other protocols use
+        ``protocol.em``.
+
+        Returns
+        -------
+        Estimate
+            A distribution, without standard errors.
+
+        Raises
+        ------
+        ValueError
+            If a report of the protocol is not one value, or if the estimate is post-processed
+            already.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+        >>> estimate.mle().frequencies.round(3)
+        array([0.946, 0.054, 0.   ])
         """
         return self.postprocess("mle")
 
@@ -238,14 +355,14 @@ class Estimate:
     ) -> "Estimate":
         """Return the frequency of a group of values taken together, with its own error.
 
-        For local hashing (BLH excepted) the error is right on average over groups. Neighbouring
-        values do not hash independently: where many users hold one value, the standard error can be
-        up to a fifth off.
+        For local hashing (except BLH) the standard error is right on average over groups.
+        Neighbouring values do not hash independently. If many users hold one value, the standard
+        error can be wrong by up to a fifth.
 
         Parameters
         ----------
         values : list
-            Different values: labels, or numbers where there are no labels.
+            Different values: their labels, or their numbers if the estimate has no labels.
         label : str, optional
             The name of the group. By default it is the list of its values.
 
@@ -257,7 +374,7 @@ class Estimate:
         Raises
         ------
         ValueError
-            If a value is unknown or occurs twice, if the estimate is post-processed, or if not
+            If a value is unknown or occurs twice, or if the estimate is post-processed. If not
             every report speaks of all these values.
 
         Examples
@@ -278,8 +395,8 @@ class Estimate:
             )
         if (self.n != self.n[0]).any():
             raise ValueError(
-                f"values {validate.quote(values)} have no error as a group: not every report speaks"
-                " of all of them"
+                f"values {validate.quote(values)} have no standard error as a group: not every"
+                " report speaks of all these values"
             )
         channel = self.channel.group(chosen.size)
         counts = None if self.counts is None else self.counts[chosen].sum(keepdims=True)
@@ -298,8 +415,25 @@ class Estimate:
         )
 
     def __getitem__(self, value: Any) -> "Estimate":
-        """Return the estimate of one value: a label, or a number where there are no labels.
+        """Return the estimate of one value.
 
+        Parameters
+        ----------
+        value : label or int
+            The label of the value, or its number if the estimate has no labels.
+
+        Returns
+        -------
+        Estimate
+            An estimate with one entry.
+
+        Raises
+        ------
+        KeyError
+            If there is no such value.
+
+        Examples
+        --------
         >>> from multi_freq_ldpy import GRR
         >>> protocol = GRR(2, epsilon=1.0)
         >>> estimate = protocol.estimate([0] * 60 + [1] * 40).labelled(["yes", "no"])
@@ -323,7 +457,7 @@ class Estimate:
 
     def __float__(self) -> float:
         if len(self) != 1:
-            raise TypeError(f"an estimate of {len(self)} values is not one number: name one")
+            raise TypeError(f"an estimate of {len(self)} values is not one number: choose a value")
         return float(self.frequencies[0])
 
     @overload
@@ -341,30 +475,30 @@ class Estimate:
         *,
         names: tuple[str, str] = GROUPS,
     ) -> Difference | Differences:
-        """Return how much more frequent a value is than another, or than among other users.
+        """Return the difference of the frequencies of two groups of values, or of users.
 
         Parameters
         ----------
         first : label, list of labels, or Estimate
-            The values of which others are subtracted. An ``Estimate`` of other users is subtracted
-            as a whole, value by value: none of them may be in both.
+            Values from whose frequency another is subtracted. If it is an ``Estimate`` of other
+            users, that estimate is subtracted, value by value. No user may be in both estimates.
         second : label, or list of labels, optional
-            The values that are subtracted; none where ``first`` is an estimate.
+            Values whose frequency is subtracted. Leave it out if ``first`` is an estimate.
         names : tuple of str
-            What the two groups of users are called, where ``first`` is an estimate.
+            Names of the two groups of users, if ``first`` is an estimate.
 
         Returns
         -------
         Difference or Differences
-            The difference with its error; one per value, where ``first`` is an estimate.
+            The difference with its error. If ``first`` is an estimate, one difference per value.
 
         Raises
         ------
         ValueError
-            If a value is unknown or in both groups, if the estimate is post-processed, if not every
-            report speaks of all these values, or if two estimates are not of the same values.
+            If a value is unknown or in both groups. If an estimate is post-processed. If not every
+            report speaks of all these values. If two estimates are not of the same values.
         TypeError
-            If ``second`` is absent, or given beside an estimate.
+            If ``second`` is missing, or if it is given together with an estimate.
 
         Examples
         --------
@@ -382,11 +516,11 @@ class Estimate:
         if isinstance(first, Estimate):
             if second is not None:
                 raise TypeError(
-                    f"second must not be given beside an estimate, not {validate.quote(second)}"
+                    f"second must be None if first is an estimate, not {validate.quote(second)}"
                 )
             return self._differences(first, names)
         if second is None:
-            raise TypeError("second must be given: the values that are subtracted")
+            raise TypeError("second must be one or more values to subtract, not None")
         one, two = (
             [each] if isinstance(each, str) or not isinstance(each, Iterable) else list(each)
             for each in (first, second)
@@ -411,13 +545,13 @@ class Estimate:
                 f" of {validate.quote(list(other.values))}"
             )
         if other is self or (self.counts is not None and other.counts is self.counts):
-            raise ValueError("first must be an estimate of other users, not of the same ones")
+            raise ValueError("first must be an estimate of other users, not of the same users")
         if (
             not isinstance(names, tuple | list)
             or len(names) != 2
             or not all(isinstance(each, str) for each in names)
         ):
-            raise ValueError(f"names must be two names of groups, not {validate.quote(names)}")
+            raise ValueError(f"names must be two names, one per group, not {validate.quote(names)}")
         entries = [
             Difference(*names, Between(self._at(i)._part(), other._at(i)._part()), str(label))
             for i, label in enumerate(self.values)
@@ -425,15 +559,15 @@ class Estimate:
         return Differences(tuple(entries), tuple(self.values), self.name, self.kind)
 
     def _part(self) -> Part:
-        """Return the only frequency, to subtract another one of it."""
+        """Return the only frequency as a part of a difference."""
         n = int(self.n[0])
         return Part(float(self.frequencies[0]), n, self.users, self.channel, self.counts)
 
-    # For people
+    # Tables, plots and text
 
     @property
     def values(self) -> Sequence[Hashable]:
-        """What the values are called: the labels, or their numbers."""
+        """The labels of the values, or their numbers if there are no labels."""
         return range(len(self)) if self.labels is None else self.labels
 
     def to_frame(self, kind: str | None = None, level: float = 0.95) -> Any:
@@ -449,16 +583,24 @@ class Estimate:
         Returns
         -------
         table
-            Columns are value, frequency and, unless post-processed, std, low, high and outside.
-            ``low`` and ``high`` are the limits of the interval. ``outside`` is true where the
+            Columns are value and frequency. A raw estimate also has std, low, high and outside.
+            ``low`` and ``high`` are the limits of the interval. ``outside`` is true if the
             frequency lies outside its interval: a raw estimate may lie below 0 or above 1.
 
         Raises
         ------
         ValueError
-            If ``kind`` or ``level`` is out of range.
+            If ``kind`` is unknown, or ``level`` is out of range.
         ImportError
             If the library of this kind is not installed.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(2, epsilon=2.0).estimate([0] * 700 + [1] * 300).labelled(["yes", "no"])
+        >>> table = estimate.to_frame("dict")
+        >>> table["value"], [round(each, 3) for each in table["low"]]
+        (['yes', 'no'], [0.736, 0.211])
         """
         from ..tables import frames
 
@@ -485,27 +627,43 @@ class Estimate:
         color: str = "#0072B2",
         **keywords: Any,
     ) -> "Axes":
-        """Draw the frequencies with their intervals, beside the true ones if those are given.
+        """Draw the frequencies with their intervals, and the true frequencies if they are given.
 
         Parameters
         ----------
         truth : array, or mapping by label, optional
-            The true frequencies, or counts.
+            True frequencies, or counts.
         level : float
-            The level of the intervals.
+            Probability with which an interval covers the true value.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
+            Axes to draw on. By default they are those of a new figure.
         title : str, optional
-            The title; by default the name of the attribute.
+            Title of the plot. By default it is the name of the attribute.
         color : str
-            The colour of the estimates.
+            Colour of the estimates.
         **keywords
             Further keywords of ``Axes.bar``, or of ``Axes.plot`` for many values.
 
         Returns
         -------
         matplotlib.axes.Axes
-            What was drawn on.
+            The axes with the drawing.
+
+        Raises
+        ------
+        ValueError
+            If ``truth`` does not have one entry per value, or ``level`` is out of range.
+        ImportError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from matplotlib.figure import Figure
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(2, epsilon=2.0).estimate([0] * 700 + [1] * 300).labelled(["yes", "no"])
+        >>> axes = estimate.plot(truth=[0.75, 0.25], ax=Figure().subplots())
+        >>> [label.get_text() for label in axes.get_xticklabels()]
+        ['yes', 'no']
         """
         from . import plots
 
@@ -519,7 +677,7 @@ class Estimate:
         return rendering.to_html([self])
 
     def _numbers(self, name: str, values: Any) -> NDArray[np.int64]:
-        """Return which values are meant, by number or by label."""
+        """Return the numbers of values that are given by number or by label."""
         if self.labels is None:
             chosen = validate.integers(name, values, 0, len(self) - 1, what="a value of the domain")
             if chosen.ndim != 1:

@@ -1,12 +1,14 @@
 """Confidence limits for frequencies in [0, 1], and for differences in [−1, 1].
 
-Under a true frequency f the estimate is close to normal with a variance that is a quadratic
-function of f, known exactly. A value f is kept if the estimate x is not too unlikely under it,
-compared with the best f in [0, 1]: the score test with the likelihood-ratio ordering of Feldman and
-Cousins (1998). Plain score limits cut off at 0 would cover 97.5 % instead of 95 % at f = 0. Few
-reports, and counts of small variance, are not normal: the same test then takes its probabilities
-from the exact law of the count. Groups of values whose law is not known have limits from
-Bernstein's inequality.
+Given a true frequency f, the estimate is close to normal. Its variance is a quadratic function of
+f, which is known exactly. The interval keeps each f under which the estimate x is not too unlikely,
+compared with the best f in [0, 1]. This is the score test with the likelihood-ratio ordering of
+Feldman and Cousins (1998). Plain score limits, cut off at 0, would cover 97.5 % instead of 95 % at
+f = 0.
+
+Estimates from few reports, or from counts of small variance, are not normal. The same test then
+takes its probabilities from the exact distribution of the count. If that is not known, as for some
+groups of values, limits come from Bernstein's inequality.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,36 +23,38 @@ from ..core.channel import Channel
 
 Vector = NDArray[np.float64]
 Law = Callable[[float], Sequence[tuple[Vector, Vector]]]
-"""From a parameter to the values of its estimate and their probabilities.
+"""A function from a parameter to the values of its estimate and their probabilities.
 
-There are several such laws where the parameter leaves something open: one that keeps it is enough.
+If the parameter does not determine the distribution, there are several. The parameter is kept if
+one distribution keeps it.
 """
 
 FEW = 200
-"""So many reports, or fewer, are not taken for normal."""
+"""Largest number of reports whose estimates are not treated as normal."""
 
 SMALL = 50.0
-"""Counts of smaller variance are not taken for normal."""
+"""Variance below which counts are not treated as normal."""
 
 SKEWED = 15.0
-"""The same where a frequency of 0 gives a variance of at least ``SMALL`` and only larger
-frequencies have less.
+"""Variance that replaces ``SMALL`` if a frequency of 0 gives a variance of at least ``SMALL``.
+
+Then only larger frequencies have a smaller variance.
 """
 
 BETWEEN = 0.03
-"""The share of the error that is kept back where not every parameter is gone through."""
+"""Share of the error probability that is held back if not every parameter is tried."""
 
 FINE = 2**40
-"""Steps between the ends of a parameter that may have any value."""
+"""Number of steps between the ends of a parameter that may have any value."""
 
 
 def variance_of(
     channel: Channel, n: ArrayLike, users: int | None, of: str
 ) -> Callable[[ArrayLike], Vector]:
-    """Return the variance of an estimated frequency as a function of the true one.
+    """Return the variance of an estimated frequency as a function of the true frequency.
 
-    Where only n of the users answered, or the users stand for a population, who answered is random
-    too.
+    It includes the random choice of the users who answered, if only n of the users answered. For a
+    population, it includes the random choice of all users.
     """
     n = np.maximum(np.asarray(n, np.float64), 1.0)
     if of == "population":
@@ -70,7 +74,7 @@ def limits(
     level: float,
     of: str,
 ) -> Vector:
-    """Return lower and upper limits, shape (k, 2)."""
+    """Return the lower and the upper limit of each value, shape (k, 2)."""
     every = np.broadcast_to(np.asarray(n), x.shape)
     result = np.tile([0.0, 1.0], (x.size, 1))
     known = np.flatnonzero(every > 0)
@@ -84,7 +88,7 @@ def limits(
     found = normal_limits(x[first], sigma2, level)
     if counts is not None:
         reports = every[first].astype(np.float64)
-        # The variance of the count at either end
+        # Smaller of the variances of the count at the two limits
         spread = np.minimum(*((reports * channel.slope) ** 2 * sigma2(f) for f in found.T))
         enough = channel.unit**2 * np.where(
             reports * float(channel.spread[1]) >= channel.unit**2 * SMALL, SKEWED, SMALL
@@ -108,12 +112,13 @@ def normal_limits(
     level: float,
     ends: tuple[float, float] = (0.0, 1.0),
 ) -> Vector:
-    """Return the limits of the parameters that are kept, by bisection on either side of the best
-    one.
+    """Return the limits of the parameters that are kept.
+
+    They are found by bisection on either side of the best parameter.
     """
     best = np.clip(x, *ends)
     z = normal_quantile(level)
-    # No kept f is further from the best one
+    # No kept parameter is further from the best one
     reach = z * np.sqrt(sigma2(ends[0]) + 2 * sigma2(sum(ends) / 2) + sigma2(ends[1]))
 
     def kept(f: Vector) -> NDArray[np.bool_]:
@@ -134,15 +139,16 @@ def normal_limits(
 
 @lru_cache(maxsize=32)
 def normal_quantile(level: float) -> float:
-    """Return how many standard deviations on either side hold ``level`` of a normal law."""
+    """Return z such that a standard normal variable lies in [−z, z] with probability ``level``."""
     from statistics import NormalDist
 
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def _critical(near: Vector, far: Vector, level: float) -> Vector:
-    """Return how large the statistic may be, given the distances to 0 and to 1 in standard
-    deviations (bilinear in a table).
+    """Return the largest statistic that is kept, by bilinear interpolation in a table.
+
+    ``near`` and ``far`` are the distances to the two ends, in standard deviations.
     """
     table = _critical_table(level)
     last = table.shape[0] - 1
@@ -163,7 +169,7 @@ def _critical(near: Vector, far: Vector, level: float) -> Vector:
 def _critical_table(level: float) -> Vector:
     """Solve P(statistic ≤ c) = level on a grid of distances to the two ends.
 
-    Beyond z both ends are out of reach.
+    An end at a distance of z or more has no influence.
     """
     z = normal_quantile(level)
     distance = np.linspace(0.0, z, 129)
@@ -199,13 +205,13 @@ def exact_limits(
     steps: int,
     ends: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[float, float]:
-    """Return the limits of the parameters that are kept, with probabilities from the exact law.
+    """Return the limits of the parameters that are kept, given exact distributions.
 
     The parameter is one of the ends or one of ``steps`` − 1 values between them.
     """
     low, width = ends[0], ends[1] - ends[0]
-    # An estimate further beyond an end than the standard error there says no more than that: no
-    # interval shrinks to a point
+    # An estimate beyond an end is moved to at most one standard error from it. So no interval
+    # shrinks to a point
     x = float(np.clip(x, low - sqrt(sigma2(low)), ends[1] + sqrt(sigma2(ends[1]))))
 
     @cache
@@ -223,9 +229,9 @@ def exact_limits(
     best = round((min(max(x, low), ends[1]) - low) / width * steps)
     most = max(float(sigma2(low + width * part)) for part in (0.0, 0.5, 1.0))
     here = max(float(sigma2(low + width * best / steps)), most / 100)
-    # A power of two, so that neighbouring estimates ask for the same laws
+    # A power of two, so that neighbouring estimates use the same distributions
     stride = 1 << max(0, int(min(sqrt(here) / width / 16, 1 / FEW) * steps).bit_length() - 1)
-    if stride > 1:  # parameters between two strides may be kept by themselves
+    if stride > 1:  # a parameter between two strides may be kept, though both of these are not
         level += BETWEEN * (1 - level)
 
     def edge(direction: int) -> int:
@@ -236,7 +242,7 @@ def exact_limits(
             if likelier(i) < level:
                 kept = i
             elif likelier(i) > 1 - (1 - level) / 20 and direction * (i - best) > 0:
-                break  # none further out is kept
+                break  # no parameter further out is kept
         outside = min(max(kept + direction * stride, 0), steps)
         while abs(outside - kept) > 1:
             middle = (kept + outside) // 2
@@ -249,8 +255,9 @@ def exact_limits(
 def bernstein_limits(
     x: float, n: int, channel: Channel, level: float, sampled: bool
 ) -> tuple[float, float]:
-    """Return limits from Bernstein's inequality, which needs the variance and the size of a
-    contribution only.
+    """Return limits from Bernstein's inequality.
+
+    It needs only the variance and the size of a contribution.
     """
     rarity = log(2 / (1 - level))
     spread = n * (

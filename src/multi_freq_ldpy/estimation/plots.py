@@ -1,6 +1,6 @@
-"""Pictures of estimates, with matplotlib.
+"""Plots of estimates, with matplotlib.
 
-Colours are those of Okabe and Ito, which colour-blind readers can tell apart.
+Colours are those of Okabe and Ito. Colour-blind readers can tell them apart.
 """
 
 import re
@@ -25,7 +25,7 @@ BLUE, VERMILION, GREEN, PINK = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, GREY, INK = "#E69F00", "#56B4E9", "#999999", "ink"
 COLOURS = (BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, INK, GREY)
 MARKERS = "os^Dv*PX"
-"""Colours and markers of values; ``INK`` is the colour of text."""
+"""Colours and markers of values. ``INK`` stands for the colour of text."""
 
 LOOKS = {
     "GRR LGRR": (BLUE, "o"),
@@ -37,30 +37,30 @@ LOOKS = {
     "SHE DBitFlipPM": (INK, "*"),
     "BLH LBLH": (GREY, "P"),
 }
-"""Colour and marker of each protocol, in all figures; those over time are dashed."""
+"""Colour and marker of each protocol in all figures. Protocols over time have dashed lines."""
 
 DASHES = ("-", "--", "-.", ":")
 MANY = 40
-"""Values from which on there are no bars."""
+"""Smallest number of values that are drawn as points instead of bars."""
 
 FONT = 8
 ENTRIES = {"estimate": 0, "truth": 2}
-"""The order of entries in legends; intervals come between."""
+"""Order of entries in legends. Intervals come between these two."""
 
 METRICS = {"mse": "mean squared error", "mae": "mean absolute error", "max": "largest error"}
 OUTSIDE = "outside its interval (raw estimates\nmay lie below 0 or above 100 %)"
 
 
 def ink(colour: str = INK) -> str:
-    """Return a colour, with that of text for ``INK``: dark on light, or light on dark."""
+    """Return a colour. For ``INK`` it is the colour of text: dark on light, or light on dark."""
     return str(import_pyplot().rcParams["text.color"]) if colour == INK else colour
 
 
 def looks_of(names: Sequence[str]) -> list[dict[str, Any]]:
     """Return colour, marker and dashes of each series of a comparison.
 
-    A name with a protocol in it, such as "SMP[OUE]", looks like the protocol. Others get the looks
-    that are left. Of series that look alike, each has other dashes.
+    A name that contains a protocol, such as "SMP[OUE]", looks like this protocol. Other names get
+    the looks that are left. Series with the same colour and marker have different dashes.
     """
     looks = {name: look for known, look in LOOKS.items() for name in known.split()}
     found: list[tuple[str, str] | None] = []
@@ -82,7 +82,7 @@ def looks_of(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def import_pyplot() -> Any:
-    """Return pyplot, or say that matplotlib has to be installed."""
+    """Return pyplot, or raise an error if matplotlib is not installed."""
     try:
         from matplotlib import pyplot as plt
     except ImportError:
@@ -91,15 +91,15 @@ def import_pyplot() -> Any:
 
 
 def save_figure(figure: Any, file: Any, form: str) -> None:
-    """Write a figure to a file, and forget it."""
+    """Write a figure to a file, and close it."""
     figure.savefig(file, format=form, dpi=150, metadata={"Date": None} if form == "svg" else None)
     import_pyplot().close(figure)
 
 
 def escape_label(label: Any) -> str:
-    """Return a label as matplotlib has to be given it.
+    """Return a label in the form that matplotlib needs.
 
-    $ is no mathematics, and _ does not hide it from legends.
+    A $ does not start a formula, and a leading _ does not hide the label from legends.
     """
     text = rendering.shorten(label).replace("$", r"\$")
     return "\u200b" + text if text.startswith("_") else text
@@ -114,7 +114,7 @@ def draw_bars(
     color: str = BLUE,
     **keywords: Any,
 ) -> Any:
-    """Draw one attribute: bars with intervals, points with a band where there are many values."""
+    """Draw one attribute: bars with intervals, or points with a band if there are many values."""
     true = _truth_of(truth, estimate)
     few = len(estimate) < MANY
     if ax is None:
@@ -193,7 +193,7 @@ def draw_attributes(
         panel.get_legend().remove()
     if title is not None:
         figure.suptitle(escape_label(title), fontsize=11)
-    # Bars and points look different
+    # Bars and points have different entries in the legend
     entries = _list_entries(panels, [len(estimate) < MANY for estimate in estimates])
     place = f"outside {'upper' if title is None else 'lower'} left"
     columns = 3 if len(estimates) < 3 else len(entries[0])
@@ -202,7 +202,7 @@ def draw_attributes(
 
 
 def _list_entries(panels: Sequence[Any], kinds: Sequence[Any]) -> tuple[list[Any], list[str]]:
-    """Return the entries of a legend, one per label and kind of panel: the estimate comes first."""
+    """Return the entries of a legend, one per label and kind of panel, the estimate first."""
     legend: dict[tuple[str, Any], Any] = {}
     for panel, kind in zip(panels, kinds, strict=True):
         handles, labels = panel.get_legend_handles_labels()
@@ -227,13 +227,13 @@ def _make_panels(many: int, width: float, height: float) -> tuple[Any, list[Any]
 
 
 def _order_by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
-    """Return something given for each attribute, in their order: a list, or a mapping by name."""
+    """Return one entry per attribute, from a list or from a mapping by name."""
     if given is None:
         return [None] * len(names)
     if isinstance(given, Mapping):
         if unknown := set(given) - set(names):
             raise ValueError(
-                f"{what} must be by attribute, {', '.join(names)}, not"
+                f"keys of {what} must be attributes, {', '.join(names)}, not"
                 f" {', '.join(map(repr, unknown))}"
             )
         return [given.get(name) for name in names]
@@ -243,8 +243,7 @@ def _order_by_name(what: str, given: Any, names: Sequence[str]) -> list[Any]:
         or len(given) != len(names)
     ):
         raise ValueError(
-            f"{what} must have an entry an attribute, {len(names)} of them, not"
-            f" {validate.quote(given)}"
+            f"{what} must have {len(names)} entries, one per attribute, not {validate.quote(given)}"
         )
     return list(given)
 
@@ -261,7 +260,7 @@ def draw_rounds(
     """Draw frequencies over rounds, one panel per attribute."""
     if not rounds:
         raise ValueError("there are no rounds to draw")
-    several = isinstance(rounds[0], tuple)  # ``Estimates``; one attribute has an ``Estimate``
+    several = isinstance(rounds[0], tuple)  # ``Estimates``, not the ``Estimate`` of one attribute
     attributes = list(zip(*rounds, strict=True)) if several else [tuple(rounds)]
     names = rounds[0].names if several else [rounds[0].name or ""]
     chosen, true = (
@@ -300,9 +299,7 @@ def _draw_attribute_rounds(
         else first._numbers("values", values)
     )
     if len(drawn) > len(colours):
-        raise ValueError(
-            f"values must be {len(colours)} at most, which colours can tell apart, not {len(drawn)}"
-        )
+        raise ValueError(f"values must be at most {len(colours)}, one per colour, not {len(drawn)}")
     true = None if truth is None else validate.numbers("truth", truth, 0, 1)
     if true is not None and true.shape != shares.shape:
         raise ValueError(
@@ -356,9 +353,10 @@ def draw_comparison(
         series.setdefault(cell.protocol + apart, []).append(cell)
     if unknown := set(colors or ()) - set(series):
         raise ValueError(
-            f"colors must be by protocol, {', '.join(series)}, not {', '.join(sorted(unknown))}"
+            f"keys of colors must be protocols, {', '.join(series)}, not"
+            f" {', '.join(sorted(unknown))}"
         )
-    # Less is rounding: no error, which a logarithmic axis cannot show
+    # A smaller error is rounding: it counts as 0, which a logarithmic axis cannot show
     least = 1e-24 if comparison.metric == "mse" else 1e-12
     budgets = sorted({cell.epsilon for cell in comparison})
     one = len(budgets) == 1  # protocols side by side
@@ -392,7 +390,7 @@ def draw_comparison(
         places = [0, len(series) - 1] if one else sorted(limits)
         style = {"color": ink(), "lw": 1, "ls": (0, (1, 1)), "marker": "x" if one else None}
         values = list(limits.values()) * 2 if one else [limits[each] for each in places]
-        ax.plot(places, values, label="limit: the least any\nprotocol can promise", **style)
+        ax.plot(places, values, label="limit: the least that\nany protocol can promise", **style)
     ax.set_xlabel(f"protocols, at ε = {budgets[0]:g}" if one else "ε of a report")
     ax.set_ylabel(METRICS[comparison.metric])
     ax.set_xscale("linear" if one else "log")
@@ -413,7 +411,7 @@ def draw_comparison(
 
 
 def _truth_of(truth: Any, estimate: "Estimate") -> NDArray[np.float64] | None:
-    """Return the true frequencies, given as such or as counts."""
+    """Return the true frequencies, given as frequencies or as counts."""
     if truth is None:
         return None
     if hasattr(truth, "to_dict"):  # a pandas Series, whose index has the values
@@ -426,16 +424,16 @@ def _truth_of(truth: Any, estimate: "Estimate") -> NDArray[np.float64] | None:
     true = validate.numbers("truth", truth, 0)
     if true.shape != (len(estimate),):
         raise ValueError(
-            f"truth must have {len(estimate)} entries, one a value, not shape {true.shape}"
+            f"truth must have {len(estimate)} entries, one per value, not shape {true.shape}"
         )
     return np.asarray(true / true.sum() if true.sum() > 1.5 else true)
 
 
 def _set_ticks(ax: Any, places: Any, values: Sequence[Any]) -> None:
-    """Label the places, horizontally where the labels fit, on up to three lines."""
+    """Label the places: horizontally on up to three lines if labels fit, otherwise vertically."""
     labels = [escape_label(value) for value in values]
-    inches = 1.1 * ax.figure.get_figwidth() * ax.get_position().width  # margins get smaller
-    room = int(inches / (len(places) + 0.5) / (0.56 * FONT / 72))  # characters
+    inches = 1.1 * ax.figure.get_figwidth() * ax.get_position().width  # margins will shrink
+    room = int(inches / (len(places) + 0.5) / (0.56 * FONT / 72))  # in characters
     lines = [wrap(label, max(room, 1), break_long_words=False) or [label] for label in labels]
     if all(len(each) <= 3 and max(map(len, each)) <= room for each in lines):
         ax.set_xticks(places, ["\n".join(each) for each in lines], fontsize=FONT)

@@ -1,6 +1,6 @@
-"""From raw estimates to distributions.
+"""Post-processing: functions that turn raw estimates into distributions.
 
-Each loses the unbiasedness and the error that the raw estimate carries.
+A distribution is not unbiased, and it has no standard error.
 """
 
 import warnings
@@ -28,7 +28,7 @@ ERRORS: dict[str, Callable[[Vector], float]] = {
 
 
 def norm(frequencies: Vector) -> Vector:
-    """Clip at 0 and divide by the sum; uniform where everything is clipped.
+    """Clip at 0 and divide by the sum. The result is uniform if no frequency is positive.
 
     >>> norm(np.array([0.5, 0.75, -0.25]))
     array([0.4, 0.6, 0. ])
@@ -41,12 +41,12 @@ def norm(frequencies: Vector) -> Vector:
 def norm_sub(frequencies: Vector) -> Vector:
     """Return the nearest distribution (Euclidean projection on the simplex).
 
-    Subtract a constant, clip at 0.
+    It is found by subtracting a constant and clipping at 0.
 
     >>> norm_sub(np.array([0.5, 0.75, -0.25]))
     array([0.375, 0.625, 0.   ])
     """
-    # Changes nothing but keeps the digits of large frequencies
+    # This does not change the result, but it keeps the digits of large frequencies
     lowered = frequencies - frequencies.max()
     descending = np.sort(lowered)[::-1]
     excess = (np.cumsum(descending) - 1) / np.arange(1, descending.size + 1)
@@ -57,10 +57,11 @@ def norm_sub(frequencies: Vector) -> Vector:
 
 
 def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
-    """Return the maximum-likelihood distribution for symbols kept with q + gap and replaced by each
-    other one with q.
+    """Return the maximum-likelihood distribution of values that were reported as symbols.
 
-    The t smallest shares get 0, t the least number that leaves every kept one non-negative.
+    A symbol is kept with probability q + gap. It is replaced by each other symbol with probability
+    q. The t values with the smallest shares get 0. The number t is the smallest for which no other
+    frequency is negative.
 
     >>> mle(np.array([60, 30, 10]), 100, q=0.2, gap=0.4)
     array([0.83333333, 0.16666667, 0.        ])
@@ -76,11 +77,11 @@ def mle(counts: NDArray[Any], n: int, q: float, gap: float) -> Vector:
 
 
 class Raw(NamedTuple):
-    """A raw estimate as post-processings take it.
+    """A raw estimate in the form that post-processings take.
 
-    Frequencies are 0 where nobody reported, and ``std`` is infinite there. ``counts`` is None for
+    For a value without reports, the frequency is 0 and ``std`` is infinite. ``counts`` is None for
     an estimate without counts. ``n`` is the number of reports that speak of each value. ``std`` is
-    the standard error of each frequency, who was sampled included.
+    the standard error of each frequency. It includes the random choice of the users who answered.
     """
 
     frequencies: Vector
@@ -98,7 +99,7 @@ def _suit_all(channel: Channel) -> bool:
 class Method:
     """A post-processing: a function of a raw estimate, and the channels that it is for.
 
-    ``limits`` says in words what ``applies`` asks for, for error messages.
+    ``limits`` describes these channels in words, for error messages.
     """
 
     process: Callable[[Raw], Vector]
@@ -126,24 +127,24 @@ METHODS: dict[str, Method] = {
     ),
     "norm": Method(lambda raw: norm(raw.frequencies)),
 }
-"""Every post-processing by name: estimates, ``compare`` and the command line read it.
+"""Every post-processing by name. Estimates, ``compare`` and the command line read it.
 
-``norm``, the last, is what the functions of the paper do.
+The last one, ``norm``, is that of the functions of the paper.
 """
 
 
 @dataclass(frozen=True)
 class Even:
-    """A square matrix of ``size`` with one number on its diagonal and another beside it.
+    """A square matrix of ``size`` with one number on its diagonal and another elsewhere.
 
-    Products take as long as sums.
+    A product with a vector takes as long as a sum.
     """
 
     size: int
     diagonal: float
     beside: float
 
-    __array_ufunc__ = None  # arrays leave products to it
+    __array_ufunc__ = None  # so that arrays leave products to this class
 
     def __len__(self) -> int:
         return self.size
@@ -155,8 +156,9 @@ class Even:
 
 
 def ibu(matrix: Any, observed: Vector, iterations: int, tol: float, error: str) -> Vector:
-    """Iterate the Bayesian update of a distribution given what was observed through ``matrix[input,
-    output]``.
+    """Return a distribution by iterated Bayesian updates, given observed shares of outputs.
+
+    ``matrix[input, output]`` is the probability of an output given an input.
     """
     estimate = np.full(len(matrix), 1 / len(matrix))
     for _ in range(iterations):
@@ -171,14 +173,15 @@ def ibu(matrix: Any, observed: Vector, iterations: int, tol: float, error: str) 
 def em(
     protocol: "Protocol", reports: NDArray[Any], ratio: float, iterations: int, tol: float
 ) -> Vector:
-    """Maximise the likelihood of the reports.
+    """Return the distribution that maximises the likelihood of the reports.
 
-    Each is ``ratio`` times likelier for the values it supports than for the others.
+    A report is ``ratio`` times as likely for a value that it supports as for any other value.
 
-    The updates of expectation maximisation, extrapolated (SQUAREM, Varadhan and Roland 2008)
-    because plain ones crawl for small budgets. The likelihood is concave, so n·(largest gradient −
-    1) bounds what its logarithm still lacks: that ends it. Equal reports are taken together; which
-    values they support is worked out in slices where it does not fit in memory.
+    The updates are those of expectation maximisation. They are extrapolated (SQUAREM, Varadhan and
+    Roland 2008), because plain updates converge slowly for small budgets. The log-likelihood is
+    concave, so n·(largest gradient − 1) bounds its distance from the maximum. The iteration ends
+    once this bound is below ``tol``. Equal reports are taken together. If the table of the values
+    that they support does not fit in memory, it is computed in slices.
     """
     k = protocol.k
     estimate = np.full(k, 1 / k)
@@ -198,8 +201,9 @@ def em(
     kept = {0: supports(0)} if len(slices) == 1 else {}
 
     def gradient(f: Vector) -> tuple[Vector, float]:
-        """Return the gradient of the mean log-likelihood, whose mean under f is 1, and the mean
-        log-likelihood.
+        """Return the gradient of the mean log-likelihood, and the mean log-likelihood.
+
+        The mean of the gradient under f is 1.
         """
         posterior, plain, value = np.zeros(k), 0.0, 0.0
         for i in slices:
@@ -221,7 +225,7 @@ def em(
         further = norm(np.maximum(estimate + 2 * length * change + length**2 * bend, 1e-3 * twice))
         estimate = further if length > 1 and gradient(further)[1] >= value else norm(twice)
     warnings.warn(
-        f"em has not converged after {iterations} iterations: allow more, or a larger tol",
+        f"em has not converged after {iterations} iterations: increase iterations or tol",
         RuntimeWarning,
         stacklevel=3,
     )

@@ -1,4 +1,4 @@
-"""Estimates as text and as HTML, for people."""
+"""Text and HTML of estimates."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -12,15 +12,12 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 MOST_ROWS = 24
-"""Values shown; of more, the first and the last."""
+"""Largest number of values that are all shown. Of more values, the first and the last are shown."""
 
 HEAD, TAIL = 16, 4
 
-UNBIASED = "unbiased and may lie where no frequency can be"
-OUTSIDE = (
-    f"outside its interval: a raw estimate is {UNBIASED}, such as below 0; norm_sub gives a"
-    " distribution"
-)
+UNBIASED = "unbiased and may lie below 0 or above 1"
+OUTSIDE = f"outside its interval: a raw estimate is {UNBIASED}; norm_sub gives a distribution"
 """The footnote of estimates that are marked with an asterisk."""
 
 
@@ -32,7 +29,7 @@ def find_outside(frequencies: NDArray[np.float64], limits: NDArray[np.float64]) 
 
 
 def to_text(estimate: "Estimate") -> str:
-    """Return one line per value, under a line that says what it is."""
+    """Return a headline, and one line per value."""
     errors = estimate.std if estimate.method == "raw" else None
     rows = number_rows(estimate.values, estimate.frequencies, errors)
     return "\n".join([describe_estimate(estimate), *align_rows(rows)])
@@ -51,7 +48,7 @@ def align_rows(rows: Sequence[tuple[str, str, str]]) -> list[str]:
 
 
 def describe_estimate(estimate: "Estimate") -> str:
-    """Say what the numbers are."""
+    """Return the headline of an estimate: attribute, users and kind of numbers."""
     name = "" if estimate.name is None else f" of {estimate.name}"
     what = (
         "frequency ± standard error"
@@ -62,17 +59,20 @@ def describe_estimate(estimate: "Estimate") -> str:
 
 
 def describe_users(estimate: "Estimate") -> str:
-    """Say how many took part."""
+    """Return a phrase with the number of users who took part."""
     one = bool((estimate.n == estimate.n[0]).all())
     if estimate.users is None and not one:
-        return "several numbers of users"
+        return "a different number of users per value"
     users = int(estimate.n[0]) if estimate.users is None else estimate.users
     answered = f"{estimate.n[0]:,} of " if one and estimate.n[0] != users else ""
     return f"{answered}{users:,} user{'s' * (users != 1)}"
 
 
 def number_rows(labels: Sequence[Any], numbers: Any, errors: Any) -> list[tuple[str, str, str]]:
-    """Return labels, numbers and errors as strings, with as many digits as matter."""
+    """Return labels, numbers and errors as strings.
+
+    The number of digits depends on the smallest error.
+    """
     known = [float(each) for each in ([] if errors is None else errors)]
     smallest = min((each for each in known if isfinite(each) and each > 0), default=0.0)
     digits = min(9, max(2, 1 + ceil(-log10(smallest)))) if smallest else 3
@@ -91,18 +91,18 @@ def _shown_rows(k: int) -> list[int | None]:
 
 
 def shorten(label: Any) -> str:
-    """Return a label on one line, and cut where it is long."""
+    """Return a label on one line, shortened if it is long."""
     line = printable(" ".join(str(label).split()))
     return line if len(line) <= 40 else line[:39] + "…"
 
 
 def printable(text: str) -> str:
-    """Return text without characters that steer a terminal: labels come from anywhere."""
+    """Return text without characters that control a terminal: labels may come from anywhere."""
     return "".join(each if each.isprintable() or each == "\n" else "�" for each in text)
 
 
 def to_html(estimates: Iterable["Estimate"]) -> str:
-    """Return a table with a bar a value, and its interval, for each of the estimates."""
+    """Return one HTML table per estimate, with one bar and one interval per value."""
     return "".join(map(_to_table, estimates))
 
 

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Truth: TypeAlias = ArrayLike | Sequence[ArrayLike | None] | Mapping[str, ArrayLike] | None
-"""For each attribute: a list, or a dict by name; of one attribute, an array."""
+"""A list with one entry per attribute, or a mapping by name. For one attribute, an array."""
 
 
 class Estimates(tuple[Estimate, ...]):
     """Estimates of several attributes: a tuple with one ``Estimate`` per attribute.
 
-    Entries can be asked for by number and by name.
+    An entry is found by its number, or by the name of its attribute.
+
+    Parameters
+    ----------
+    iterable : iterable of Estimate
+        Estimates of the attributes, in their order.
 
     Examples
     --------
@@ -51,6 +56,14 @@ class Estimates(tuple[Estimate, ...]):
         -------
         Estimates
             Unbiased frequencies of each attribute.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SPL
+        >>> solution = SPL(GRR, [2, 3], epsilon=4.0)
+        >>> reports = solution.randomize([[1, 0], [0, 2]] * 500, rng=1)
+        >>> Estimates.of(solution.tally(reports))[0].frequencies.round(1)
+        array([0.5, 0.5])
         """
         return cls(map(Estimate.of, tally))
 
@@ -61,7 +74,7 @@ class Estimates(tuple[Estimate, ...]):
 
     @property
     def names(self) -> list[str]:
-        """What the attributes are called: their names, or their numbers."""
+        """The names of the attributes, or their numbers if they have no names."""
         return [str(j) if each.name is None else each.name for j, each in enumerate(self)]
 
     @overload
@@ -97,29 +110,74 @@ class Estimates(tuple[Estimate, ...]):
         Raises
         ------
         ValueError
-            If the method is unknown or does not suit an attribute's protocol.
+            If the method is unknown or does not suit an attribute's protocol. If an estimate is
+            post-processed already.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(2, epsilon=1.0).estimate([0, 0, 0, 1])
+        >>> Estimates([estimate]).postprocess("norm_sub").frequencies
+        [array([1., 0.])]
         """
         return Estimates(each.postprocess(method) for each in self)
 
     def norm_sub(self) -> "Estimates":
-        """Project each attribute on the distributions."""
+        """Return, for each attribute, the distribution nearest to the frequencies.
+
+        Returns
+        -------
+        Estimates
+            One distribution per attribute, without standard errors.
+
+        Raises
+        ------
+        ValueError
+            If an estimate is post-processed already.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+        >>> [each.frequencies.round(3) for each in Estimates([estimate]).norm_sub()]
+        [array([0.981, 0.019, 0.   ])]
+        """
         return self.postprocess("norm_sub")
 
     def norm(self) -> "Estimates":
-        """Clip each attribute at 0 and divide by the sum, as the functions of the paper do."""
+        """Clip each attribute at 0 and divide by the sum, as the functions of the paper do.
+
+        Returns
+        -------
+        Estimates
+            One distribution per attribute, without standard errors.
+
+        Raises
+        ------
+        ValueError
+            If an estimate is post-processed already.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
+        >>> [each.frequencies.round(3) for each in Estimates([estimate]).norm()]
+        [array([0.911, 0.089, 0.   ])]
+        """
         return self.postprocess("norm")
 
     def difference(
         self, other: "Estimates", *, names: tuple[str, str] = GROUPS
     ) -> dict[str, Differences]:
-        """Return how much more frequent each value of each attribute is than among other users.
+        """Return the differences of all frequencies between two groups of users.
 
         Parameters
         ----------
         other : Estimates
-            Estimates of the same attributes among other users: none of them may be in both.
+            Estimates of the same attributes among other users. They are subtracted. No user may be
+            in both groups.
         names : tuple of str
-            What the two groups of users are called.
+            Names of the two groups of users.
 
         Returns
         -------
@@ -129,9 +187,9 @@ class Estimates(tuple[Estimate, ...]):
         Raises
         ------
         ValueError
-            If the attributes or their values are not the same.
+            If the attributes or their values are not the same. If an estimate is post-processed.
         TypeError
-            If ``other`` is something else.
+            If ``other`` is not an ``Estimates``.
 
         Examples
         --------
@@ -169,7 +227,7 @@ class Estimates(tuple[Estimate, ...]):
         names : iterable of str
             The name of each attribute.
         kind : {"pandas", "polars", "pyarrow", "dict"}, optional
-            The kind of the tables that ``to_frame`` makes. By default it stays as it was.
+            The kind of the tables that ``to_frame`` makes. By default it is unchanged.
 
         Returns
         -------
@@ -180,6 +238,13 @@ class Estimates(tuple[Estimate, ...]):
         ------
         ValueError
             If the numbers of labels or names do not match.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimates = Estimates([GRR(2, epsilon=1.0).estimate([0, 0, 0, 1])])
+        >>> estimates.labelled([["yes", "no"]], ["smokes"])["smokes"].values
+        ('yes', 'no')
         """
         return Estimates(
             each.labelled(own, name, kind)
@@ -199,7 +264,22 @@ class Estimates(tuple[Estimate, ...]):
         Returns
         -------
         table
-            The columns of ``Estimate.to_frame``, after the column attribute.
+            The column attribute, and the columns of ``Estimate.to_frame``.
+
+        Raises
+        ------
+        ValueError
+            If ``kind`` is unknown, or ``level`` is out of range.
+        ImportError
+            If the library of this kind is not installed.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> estimates = Estimates(GRR(k, epsilon=1.0).estimate([0, 0, 1]) for k in (2, 3))
+        >>> table = estimates.to_frame("dict")
+        >>> table["attribute"], table["value"]
+        (['0', '0', '1', '1', '1'], [0, 1, 0, 1, 2])
         """
         return stack_tables(zip(self.names, self, strict=True), "attribute", kind, level)
 
@@ -216,18 +296,34 @@ class Estimates(tuple[Estimate, ...]):
         Parameters
         ----------
         truth : list, or mapping by name, optional
-            The true frequencies, one entry per attribute.
+            True frequencies, one entry per attribute.
         level : float
-            The level of the intervals.
+            Probability with which an interval covers the true value.
         title : str, optional
-            The title of the figure.
+            Title of the figure.
         **keywords
             Further keywords of ``Estimate.plot``, such as ``color``.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure.
+            The figure, with one panel per attribute.
+
+        Raises
+        ------
+        ValueError
+            If ``truth`` does not match the attributes, or ``level`` is out of range.
+        ImportError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from matplotlib import pyplot as plt
+        >>> from multi_freq_ldpy import GRR
+        >>> figure = Estimates(GRR(k, epsilon=1.0).estimate([0, 0, 1]) for k in (2, 3)).plot()
+        >>> [panel.get_title("left") for panel in figure.axes]
+        ['0', '1']
+        >>> plt.close(figure)
         """
         from . import plots
 
@@ -242,7 +338,23 @@ class Estimates(tuple[Estimate, ...]):
 
 
 class Rounds(list[Estimate | Estimates]):
-    """Estimates of every round: a list with one ``Estimate``, or ``Estimates``, per round."""
+    """Estimates of every round: a list with one ``Estimate`` or ``Estimates`` per round.
+
+    Parameters
+    ----------
+    iterable : iterable of Estimate or Estimates
+        Estimates of the rounds, in their order.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR
+    >>> protocol = GRR(2, epsilon=2.0)
+    >>> Rounds(protocol.estimate([0] * n + [1] * (1000 - n)) for n in (600, 700))
+    2 rounds, the last:
+    Estimate from 1,000 users: frequency ± standard error
+    0  0.763 ± 0.013
+    1  0.237 ± 0.013
+    """
 
     @overload
     def __getitem__(self, i: SupportsIndex) -> Estimate | Estimates: ...
@@ -274,7 +386,24 @@ class Rounds(list[Estimate | Estimates]):
         Returns
         -------
         table
-            The columns of ``Estimate.to_frame``, after the columns round and attribute.
+            The column round, the column attribute if there are several attributes, and the columns
+            of ``Estimate.to_frame``.
+
+        Raises
+        ------
+        ValueError
+            If ``kind`` is unknown, or ``level`` is out of range.
+        ImportError
+            If the library of this kind is not installed.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(2, epsilon=2.0)
+        >>> rounds = Rounds(protocol.estimate([0] * n + [1] * (1000 - n)) for n in (600, 700))
+        >>> table = rounds.to_frame("dict")
+        >>> table["round"], [round(each, 3) for each in table["frequency"]]
+        ([0, 0, 1, 1], [0.631, 0.369, 0.763, 0.237])
         """
         return stack_tables(enumerate(self), "round", kind, level)
 
@@ -293,23 +422,43 @@ class Rounds(list[Estimate | Estimates]):
         Parameters
         ----------
         values : list, or mapping by name, optional
-            The values to draw; by default the eight most frequent. For several attributes, one list
-            per attribute.
+            Values to draw. By default they are the most frequent values, one per colour. For
+            several attributes, one list per attribute.
         truth : array, or mapping by name, optional
-            The true frequencies, one row per round and one column per value.
+            True frequencies, one row per round and one column per value. For several attributes,
+            one array per attribute.
         level : float
-            The level of the intervals.
+            Probability with which an interval covers the true value.
         title : str, optional
-            The title of the figure.
+            Title of the figure.
         colors : list of str, optional
-            The colours of the values.
+            Colours of the values. By default there are eight.
         **keywords
             Further keywords of ``Axes.plot`` for the estimates.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure.
+            The figure, with one panel per attribute.
+
+        Raises
+        ------
+        ValueError
+            If there are no rounds. If ``values`` or ``truth`` does not match the estimates. If
+            there are more values than colours. If ``level`` is out of range.
+        ImportError
+            If matplotlib is not installed.
+
+        Examples
+        --------
+        >>> from matplotlib import pyplot as plt
+        >>> from multi_freq_ldpy import GRR
+        >>> protocol = GRR(2, epsilon=2.0)
+        >>> rounds = Rounds(protocol.estimate([0] * n + [1] * (1000 - n)) for n in (600, 700))
+        >>> figure = rounds.plot(values=[0])
+        >>> figure.axes[0].get_xlabel()
+        'round'
+        >>> plt.close(figure)
         """
         from . import plots
 
@@ -320,8 +469,9 @@ class Rounds(list[Estimate | Estimates]):
 def stack_tables(
     parts: Iterable[tuple[Any, Any]], name: str, kind: str | None, level: float
 ) -> Any:
-    """Return a table of the parts' tables one below the other, with a column that tells which
-    part.
+    """Return the tables of all parts, one below the other.
+
+    The column ``name`` contains the key of each part.
     """
     from ..tables import frames
 

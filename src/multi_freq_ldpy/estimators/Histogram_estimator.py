@@ -68,6 +68,11 @@ def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:
     ValueError
         If ``count_report`` is no vector of finite numbers, if another parameter is out of range, or
         if ``q`` is not smaller than ``p``.
+
+    Examples
+    --------
+    >>> MI([45, 30, 25], n=100, p=0.5, q=0.25).round(2)
+    array([0.8, 0.2, 0. ])
     """
     return norm(_channel(p, q).estimate(_counts(count_report, n), n))
 
@@ -107,6 +112,11 @@ def MI_long(count_report: ArrayLike, n: int, p1: float, q1: float, p2: float, q2
     ValueError
         If ``count_report`` is no vector of finite numbers, or if another parameter is out of range.
         Also if ``q1`` is not smaller than ``p1``, or ``q2`` not smaller than ``p2``.
+
+    Examples
+    --------
+    >>> MI_long([45, 30, 25], n=100, p1=0.8, q1=0.1, p2=0.9, q2=0.05).round(2)
+    array([0.53, 0.28, 0.19])
     """
     second = _channel(p2, q2, ("p2", "q2"))
     return norm(
@@ -151,6 +161,12 @@ def IBU(
     ValueError
         If the shape of ``A`` or ``obs_freq`` is wrong, if an entry is negative, or if a parameter
         is out of range.
+
+    Examples
+    --------
+    >>> matrix = [[0.8, 0.2], [0.2, 0.8]]
+    >>> IBU(2, matrix, [0.6, 0.4], nb_iter=100, tol=1e-9, err_func="max_abs").round(2)
+    array([0.67, 0.33])
     """
     size = validate.domain_size("k", k)
     matrix, observed = np.asarray(A), np.asarray(obs_freq)

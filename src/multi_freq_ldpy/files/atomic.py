@@ -18,20 +18,20 @@ def open_atomic(path: str | os.PathLike[str], force: bool) -> Iterator[IO[bytes]
     path : path
         Name of the file.
     force : bool
-        Whether to replace a file of this name. Otherwise no file is replaced, not even one that
-        appears during the write.
+        True replaces a file of this name. False never replaces a file, not even a file that appears
+        during the write.
 
     Yields
     ------
     file
-        A binary file to write to.
+        The binary file to write to.
 
     Raises
     ------
     FileExistsError
         If there is a file of this name, before or after the write, and ``force`` is False.
     OSError
-        If nothing can be written there.
+        If the file cannot be written.
     """
     target = Path(os.fsdecode(path)).absolute()
     require_writable(target, force)
@@ -92,7 +92,7 @@ def _link(name: str, target: Path, directory: int | None = None) -> None:
 
 
 def _exists(path: Path) -> FileExistsError:
-    return FileExistsError(f"{path} exists: only force overwrites it")
+    return FileExistsError(f"{path} exists: only force=True, or the option --force, overwrites it")
 
 
 def require_writable(path: Path, force: bool) -> None:
@@ -103,11 +103,11 @@ def require_writable(path: Path, force: bool) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory, not a file")
     if path.exists() and not path.is_file():
-        raise FileExistsError(f"{path} is a device or a pipe, which is not replaced by a file")
+        raise FileExistsError(f"{path} is a device or a pipe, and is not replaced by a file")
     if path.exists() and not force:
         raise _exists(path)
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"{path.parent} is no directory to write to")
+        raise FileNotFoundError(f"{path} cannot be written: {path.parent} is not a directory")
     if not os.access(path.parent, os.W_OK):
         raise PermissionError(f"{path} cannot be written: no permission")
 
@@ -115,7 +115,7 @@ def require_writable(path: Path, force: bool) -> None:
 def _open_unnamed(path: Path) -> tuple[int, str | None]:
     """Return a new file in the directory of ``path``.
 
-    If the system supports it, the file has no name, so that a killed process leaves nothing behind.
+    If the system supports it, the file has no name. A killed process then leaves nothing behind.
     """
     if os.path.isdir("/proc/self/fd"):  # needed to give the file a name at the end
         with suppress(AttributeError, OSError):
@@ -124,7 +124,7 @@ def _open_unnamed(path: Path) -> tuple[int, str | None]:
 
 
 def _get_umask() -> int:
-    """Return the permission mask of new files, which can only be read by setting it."""
+    """Return the permission mask of new files. It can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -11,7 +11,7 @@ EVERY = 0.1
 
 
 def _is_watched() -> bool:
-    """Return whether standard error is a terminal or a notebook."""
+    """Return True if standard error is a terminal or a notebook."""
     return sys.stderr.isatty() or type(sys.stderr).__module__.startswith("ipykernel")
 
 
@@ -29,7 +29,7 @@ _said: set[str] = set()
 def say(message: str) -> None:
     """Print a message about a long task on standard error, once per process.
 
-    It is printed on a terminal or in a notebook. Elsewhere it goes to the logger
+    The message is printed on a terminal or in a notebook. Otherwise it goes to the logger
     ``multi_freq_ldpy`` at level INFO.
     """
     if message in _said:
@@ -42,9 +42,9 @@ def say(message: str) -> None:
 
 
 class Progress:
-    """A progress bar on standard error, if that is a terminal or a notebook.
+    """A progress bar on standard error, if standard error is a terminal or a notebook.
 
-    ``with Progress("compare", steps) as progress: progress.step()``.
+    The usage is ``with Progress("compare", steps) as progress: progress.step()``.
     """
 
     def __init__(self, name: str, total: int) -> None:

@@ -1,7 +1,7 @@
 """Packed rows of bits, added up by column or by row.
 
 Sixteen lines of whole words are added at a time, as binary numbers in each of 64 places. Five
-operations on words turn three bits into two. A line costs little more than to read it.
+operations on words turn three bits into two. To add a line takes little longer than to read it.
 """
 
 import numpy as np
@@ -121,7 +121,7 @@ def sizes(rows, out):
 def add_rows(rows, which, sums):
     """Add each row of zeros and ones, given as floats, to its row of ``sums``.
 
-    Return whether all entries are 0 or 1. ``which`` names the row of ``sums`` for each row. If
+    Return True if all entries are 0 or 1. ``which`` names the row of ``sums`` for each row. If
     ``which`` is empty, all rows go to the first.
     """
     wrong = False

@@ -44,9 +44,10 @@ def _permute(typing_context: Any, state: Any, out: Any, place: Any) -> Any:
             return builder.gep(pointer, [index(i)])
 
         def transposed(rows: list[Any]) -> list[Any]:
-            """Exchange the off-diagonal halves, then those of the quarters, and so on.
+            """Return the rows of LANES × LANES words, transposed.
 
-            Each exchange is between two rows at a distance, and within them.
+            Off-diagonal blocks of 4 × 4 words are exchanged first, then blocks of 2 × 2 words, then
+            single words.
             """
             for d in (4, 2, 1):
                 low = ir.Constant(vector, [i - d + LANES if i & d else i for i in range(LANES)])
@@ -104,7 +105,7 @@ def _permute(typing_context: Any, state: Any, out: Any, place: Any) -> Any:
 
 @jit
 def keyed(key):
-    """Return the state of LANES blocks under a key; ``aim`` chooses the blocks."""
+    """Return the state of LANES blocks under a key. ``aim`` chooses the blocks."""
     state = np.empty((16, LANES), np.uint32)
     for lane in range(LANES):
         state[0, lane] = uint32(0x61707865)

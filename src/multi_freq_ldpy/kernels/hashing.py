@@ -19,7 +19,10 @@ SOME = 8 * LANES  # reports drawn or read at a time: they stay in the first-leve
 
 @jit
 def bucket(x, seed, prime, g):
-    """Return the bucket of x; a·x + s and g·residue stay below 2⁶⁴ because P < 2³²."""
+    """Return the bucket of x.
+
+    Both a·x + s and g·residue stay below 2⁶⁴, because P < 2³².
+    """
     residue = ((uint64(1) + seed // prime) * uint64(x) + seed % prime) % prime
     return g * residue // prime
 

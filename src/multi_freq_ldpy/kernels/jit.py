@@ -30,7 +30,7 @@ class _Notice(event.Listener):
         """Print the notice, once per process."""
         say(
             "multi-freq-ldpy compiles for a large batch: 5 to 15 s, once per machine"
-            " (`multi-freq-ldpy warm` does it ahead)"
+            " (`multi-freq-ldpy warm` does it in advance)"
         )
 
     def on_end(self, event: Any) -> None:
@@ -65,7 +65,7 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     except RuntimeError:
         return numba.njit(nogil=True)(function)
     cache: Any = vars(compiled).get("_cache")
-    if cache is not None:  # there is none where compiling is disabled
+    if cache is not None:  # there is no cache where compiling is disabled
         cache.save_overload = partial(_save, cache.save_overload, Path(cache.cache_path, "lock"))
     return compiled
 

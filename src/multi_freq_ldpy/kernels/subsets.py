@@ -2,7 +2,7 @@
 
 In all other respects the set is uniform. All other values enter with a common probability. Then
 uniform values are added or removed until the size is right. By symmetry the set is uniform among
-those of its size, for any common probability.
+the sets of its size, for any common probability.
 """
 
 import numpy as np

@@ -40,9 +40,9 @@ def settle(high, t, q):
 def by_halves(words, at, values, start, stop, m, t, q, inverse, shift, out):
     """Randomize users ``start`` to ``stop`` by the high halves alone, from ``at`` on.
 
-    Return whether the high halves settle all these users. All words of a high half beyond T have d
+    Return True if the high halves settle all these users. All words of a high half beyond T have d
     = word − T in a range of 2³². They have the same quotient by Q if the rest of the first is below
-    Q − 2³² + 1. A quotient that was guessed too small leaves a larger rest, and is not settled
+    Q − 2³² + 1. A quotient that was guessed too small leaves a larger rest. Its user is not settled
     either.
     """
     first, slack = t >> uint64(32), q - uint64(HALF)
@@ -96,9 +96,9 @@ def below(word, k, rejected):
 
 @jit
 def all_below(words, at, start, stop, m, rejected, out):
-    """Draw numbers below m for users ``start`` to ``stop`` as if none were rejected.
+    """Draw numbers below m for users ``start`` to ``stop`` as if no word were rejected.
 
-    Return whether none is rejected.
+    Return True if no word is rejected.
     """
     unsettled = False
     for i in range(uint64(start), uint64(stop)):

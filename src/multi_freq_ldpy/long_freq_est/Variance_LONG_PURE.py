@@ -19,7 +19,7 @@ def VAR_Long_Pure(
 ) -> Any:
     """Return the variance of a frequency that is estimated after two rounds.
 
-    Each of n users sends one report. The frequency is that of the users who took part.
+    Each of n users sends one report. The frequency is that among the users who took part.
 
     Parameters
     ----------
@@ -40,13 +40,18 @@ def VAR_Long_Pure(
     Returns
     -------
     float or array
-        ``VAR_Pure(p, q, n, f)`` with p = q2 + p1·(p2 − q2) and q = q2 + q1·(p2 − q2).
+        Variance ``VAR_Pure(p, q, n, f)`` with p = q2 + p1·(p2 − q2) and q = q2 + q1·(p2 − q2).
 
     Raises
     ------
     ValueError
         If a parameter is out of range, if ``q1`` is not smaller than ``p1``, or if ``q2`` is not
         smaller than ``p2``.
+
+    Examples
+    --------
+    >>> VAR_Long_Pure(p1=0.8, q1=0.1, p2=0.9, q2=0.05, n=[100, 1000]).round(5)
+    array([0.0033 , 0.00033])
     """
     (own, other), (kept, added) = (
         check_probabilities(p1, q1, ("p1", "q1")),

@@ -51,7 +51,7 @@ class LGRR(Chain):
 
     The first round is GRR(k, eps_perm). The second round has p2/q2 =
     (c(a + k − 2) − (k − 1))/(a − c) with a = e^eps_perm, c = e^eps_1. One report then is GRR(k,
-    eps_1) exactly. All paths are counted, also those through third values.
+    eps_1) exactly. All paths are counted, also the paths through third values.
 
     Choose it for small domains. A report is one value, so the reports of a user can hardly be
     linked.
@@ -153,8 +153,8 @@ class LSUE(LongitudinalUnary):
     SUE(k, eps_perm) is drawn once for ever. For each report, every bit is flipped with probability
     q2.
 
-    p2 = (p* − q1)/(p1 − q1) and q2 = 1 − p2, with p* = √c/(√c + 1), c = e^eps_1: one report is
-    SUE(k, eps_1).
+    The probabilities are p2 = (p* − q1)/(p1 − q1) and q2 = 1 − p2, with p* = √c/(√c + 1) and c =
+    e^eps_1. One report then is SUE(k, eps_1).
 
     Erlingsson, Pihur and Korolova, "RAPPOR", CCS 2014.
 
@@ -188,8 +188,8 @@ class LOSUE(LongitudinalUnary):
     OUE(k, eps_perm) is drawn once for ever. For each report, every bit is flipped with probability
     q2.
 
-    p2 = (ac − 1)/((c + 1)(a − 1)) and q2 = 1 − p2, with a = e^eps_perm, c = e^eps_1: one report is
-    OUE(k, eps_1).
+    The probabilities are p2 = (ac − 1)/((c + 1)(a − 1)) and q2 = 1 − p2, with a = e^eps_perm and c
+    = e^eps_1. One report then is OUE(k, eps_1).
 
     It has the least variance for rare values among the longitudinal unary encodings. Choose it for
     large domains.
@@ -387,8 +387,8 @@ class LBLH(LongitudinalHashing):
     """Longitudinal binary local hashing: a permanent seed and a randomized bit.
 
     The bit goes through two rounds. The protocol is ``LOLH`` with g = 2. A user has at most two
-    permanent answers, however the value changes. **The seed links the reports of a user**, because
-    it is sent with each report.
+    permanent answers, even if the value changes often. **The seed links the reports of a user**,
+    because it is sent with each report.
 
     Arcolezi, Pinzón, Palamidessi and Gambs, "Frequency estimation of evolving data under local
     differential privacy", EDBT 2023.

@@ -25,9 +25,9 @@ class Client:
     secret agree, and a restart changes nothing. The second round is always drawn anew from the
     operating system. With a one-shot protocol, every report costs its full budget again.
 
-    With the secret, the true values can be inferred from the reports, so it has to stay on the
-    device. To lose it and go on with a new one costs the full budget again. ``Client.open`` keeps
-    it in a file, with the ledger.
+    With the secret, the true values can be inferred from the reports, so the secret has to stay on
+    the device. If the secret is lost, a new secret costs the full budget again. ``Client.open``
+    keeps the secret in a file, with the ledger.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Client:
     ) -> None:
         if limit is not None:
             raise ValueError(
-                f"limit={validate.quote(limit)} needs a file that remembers what was spent: use"
+                f"limit={validate.quote(limit)} needs a file that records the spent budget: use"
                 " Client.open(path, mechanism, limit)"
             )
         if secret is not None and (not isinstance(secret, bytes) or len(secret) != KEY_BYTES):
@@ -94,11 +94,11 @@ class Client:
     ) -> "Client":
         """Return the client of a file, and create the file if there never was one.
 
-        Only its owner can read the file. It holds the secret and the ledger. The ledger lists the
-        memo classes used, which are mostly the values themselves. Processes may share the file.
+        The file holds the secret and the ledger, and only its owner can read it. The ledger lists
+        the memo classes used, which are mostly the values themselves. Processes may share the file.
 
         A new charge is on disk before ``report`` returns. So a crash can only charge for a report
-        that was never sent. If an old copy of the file is put back, the charges since then are
+        that was never sent. If an old copy of the file is restored, the charges since then are
         lost, but not the secret.
 
         Parameters
@@ -109,8 +109,8 @@ class Client:
             Mechanism of the reports.
         limit : float, optional
             Largest value of ``spent``. A report that would exceed it is refused with
-            ``LimitReached``. An observer of the missing report can conclude that the value was a
-            new one. The limit holds for the clients opened with it. None, the default, is no limit.
+            ``LimitReached``. An observer who misses the report can conclude that the value is new.
+            The limit holds for the clients that are opened with it. None, the default, is no limit.
         context : bytes
             Bytes that separate surveys.
 
@@ -124,12 +124,22 @@ class Client:
         TypeError
             If ``mechanism``, ``path`` or ``context`` has the wrong type.
         ValueError
-            If ``limit`` is not a budget, if the file is damaged, or if it is that of another
+            If ``limit`` is not a budget, if the file is damaged, or if the file belongs to another
             mechanism or context.
         FileNotFoundError
             If the directory does not exist, or if the file existed before and is gone.
         PermissionError
             If the file belongs to another user, or if other users have access to it.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> from multi_freq_ldpy import LGRR
+        >>> protocol = LGRR(5, eps_perm=2.0, eps_1=1.0)
+        >>> with TemporaryDirectory() as folder:
+        ...     reports = [Client.open(f"{folder}/client", protocol).report(3) for _ in range(3)]
+        ...     Client.open(f"{folder}/client", protocol).spent
+        2.0
         """
         client: Client = object.__new__(cls)
         most = None if limit is None else validate.budget("limit", limit)
@@ -158,7 +168,7 @@ class Client:
                 if given != kept:
                     raise ValueError(
                         f"{name} of {store.path} is {validate.quote(kept)}, not"
-                        f" {validate.quote(given)}: one file a client"
+                        f" {validate.quote(given)}: use one file per client"
                     )
             self._state = found
             if not {*found.ledger.classes, *found.ledger.reports} <= {
@@ -184,11 +194,11 @@ class Client:
         """The privacy loss so far.
 
         It is the number of distinct memo classes used, times the loss of a permanent answer.
-        ``SPL`` adds up its attributes. ``SMP`` has the sampled attribute only.
+        ``SPL`` adds up the losses of its attributes. ``SMP`` counts the sampled attribute only.
 
-        It bounds the loss between two histories of one pattern. At any two times, either both have
-        the same class as before, or both have another one. The times when a value changes, and when
-        it returns to an old value, are not hidden.
+        The number bounds the loss between two histories of values with one pattern of changes. For
+        any two times, the memo classes at these times are equal in both histories, or different in
+        both. The times when a value changes, and when it returns to an old value, are not hidden.
 
         With one-shot protocols it is the number of reports times ``privacy.report``. It then bounds
         the loss between any two histories.
@@ -206,20 +216,31 @@ class Client:
 
         Returns
         -------
-        report of ``mechanism``
-            One report, an entry of an array of ``report_dtype``.
+        array or scalar
+            The report to send, an entry of an array of ``report_dtype``.
 
         Raises
         ------
         LimitReached
             If the charge would exceed the limit of the client. Nothing is charged.
         ValueError
-            If ``value`` is not that of one user or is outside the domain, or if the file is damaged
-            or became another client's.
+            If ``value`` is not the value of one user or is outside the domain. Also if the file is
+            damaged or now belongs to another client.
         TypeError
             If ``value`` is not an integer.
         FileNotFoundError
             If the file of the client is gone.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import DBitFlipPM
+        >>> client = Client(DBitFlipPM(100, eps_perm=2.0, b=10))
+        >>> first, second = client.report(42), client.report(47)
+        >>> first.tobytes() == second.tobytes(), client.spent
+        (True, 2.0)
+        >>> other = client.report(12)
+        >>> client.spent
+        4.0
         """
         values, single = self.mechanism._inputs(value, "value")
         if not single:
@@ -253,6 +274,6 @@ class Client:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a Client is one device: give its secret, or the path of its file, to another process,"
-            " not a copy"
+            "a Client is one device and cannot be copied: give another process its secret, or the"
+            " path of its file"
         )

@@ -30,7 +30,7 @@ def _width(bits: int) -> int:
 
 @dataclass(frozen=True)
 class HeldBits(Format):
-    """Format of reports: the ``held`` of k buckets that a user answers for, and one bit for each.
+    """Format of reports about a few of k buckets: their positions, and one bit for each.
 
     The positions are a packed row. Their bits are packed in the order of the positions.
 
@@ -39,7 +39,7 @@ class HeldBits(Format):
     k : int
         Number of buckets.
     held : int
-        Number of buckets that a user answers for.
+        Number of buckets that a user holds.
     """
 
     k: int
@@ -142,7 +142,7 @@ class HeldBits(Format):
         return np.asarray(held * np.take_along_axis(bits, np.maximum(ranks, 0), axis=1), np.uint8)
 
     def count(self, reports: NDArray[Any]) -> Counts:
-        """Return how many reports have a 1 for each bucket.
+        """Return the number of reports that have a 1 for each bucket.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class HeldBits(Format):
         return self._add(reports, self.rows)
 
     def answers(self, reports: NDArray[Any]) -> Counts:
-        """Return how many reports hold each bucket.
+        """Return the number of reports that hold each bucket.
 
         Parameters
         ----------
@@ -281,14 +281,16 @@ class HeldBits(Format):
 
 @dataclass(frozen=True)
 class DBitFlipPM(Memoized):
-    """dBitFlipPM: randomized bits for a few buckets of values, drawn once for ever.
+    """Randomized bits for a few buckets of values, drawn once for ever (dBitFlipPM).
 
-    Values fall into b buckets. The bucket of v is ⌊v·b/k⌋. A user answers for the same ``d_bits``
-    buckets for ever, with one randomized bit for each. A bit is 1 with probability
-    p = √e^eps_perm/(√e^eps_perm + 1) if the bucket is the user's, and with q = 1 − p otherwise.
+    Values fall into b buckets. The bucket of v is ⌊v·b/k⌋. A user holds the same ``d_bits`` buckets
+    for ever, and reports one randomized bit for each held bucket. A bit is 1 with probability
+    p = √e^eps_perm/(√e^eps_perm + 1) if the bucket is the user's own. Otherwise the probability is
+    q = 1 − p.
 
-    The bits are drawn once for each held position that the bucket can match, and once for matching
-    none. There is no second round. A bucket is estimated from the users who hold it.
+    The bits are drawn once for each held bucket that can be the user's own. They are drawn once
+    more for the case that the user's own bucket is not held. There is no second round. A bucket is
+    estimated from the users who hold it.
 
     With one bit, two values differ in that bit at most, so the loss is eps_perm/2. Choose it where
     values are numbers that change a little from time to time. Changes within a bucket reveal
@@ -308,7 +310,7 @@ class DBitFlipPM(Memoized):
     b : int, optional
         Number of buckets, at most k. None, the default, is k.
     d_bits : int, optional
-        Number of buckets that a user answers for, at most b. None, the default, is b.
+        Number of buckets that a user holds, at most b. None, the default, is b.
 
     Raises
     ------
@@ -340,10 +342,10 @@ class DBitFlipPM(Memoized):
     def weights(self) -> tuple[int, int]:
         """The probabilities p and q as realised, times 2⁶⁴."""
         if self.b > self.k:
-            raise ValueError(f"b must be at most k={self.k}, a bucket a value, not {self.b}")
+            raise ValueError(f"b must be at most k={self.k}, the number of values, not {self.b}")
         if self.d_bits > self.b:
             raise ValueError(
-                f"d_bits must be at most b={self.b}, a bit a bucket, not {self.d_bits}"
+                f"d_bits must be at most b={self.b}, the number of buckets, not {self.d_bits}"
             )
         return self._build_first(SUE).weights
 
@@ -385,6 +387,11 @@ class DBitFlipPM(Memoized):
         -------
         array of int64
             Buckets, which are 0, …, b − 1.
+
+        Examples
+        --------
+        >>> DBitFlipPM(10, eps_perm=2.0, b=5).cell_of([0, 1, 2, 9])
+        array([0, 0, 1, 4])
         """
         return (np.asarray(values, np.uint64) * np.uint64(self.b) // np.uint64(self.k)).astype(
             np.int64
@@ -399,7 +406,8 @@ class DBitFlipPM(Memoized):
     def classes(self) -> int:
         """The number of memo classes.
 
-        There is one for each held position, and one for no match if that is possible.
+        There is one for each held bucket. There is one more if the user's own bucket may be one
+        that is not held.
         """
         return min(self.d_bits + 1, self.b)
 
@@ -424,7 +432,7 @@ class DBitFlipPM(Memoized):
         return held
 
     def _ranks(self, values: Counts, held: NDArray[np.uint8]) -> Counts:
-        """Return the number of the held position that is each user's bucket, or −1 for none."""
+        """Return the index of each user's bucket among the held ones, or −1 if it is not held."""
         ranks = np.empty(len(values), np.int64)
         draws.choose("positions", held.size).ranks(held, self.cell_of(values), ranks)
         return ranks
@@ -473,8 +481,8 @@ class DBitFlipPM(Memoized):
         users, rest = divmod(validate.sum_exactly(n), self.d_bits)
         if rest or (n > users).any():
             raise ValueError(
-                f"n must say for each bucket how many users hold it, each {self.d_bits} of them,"
-                f" not {validate.quote(n)}"
+                "n must be the number of users who hold each bucket, with"
+                f" d_bits={self.d_bits} buckets per user, not {validate.quote(n)}"
             )
         return users
 

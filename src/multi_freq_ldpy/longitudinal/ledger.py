@@ -22,7 +22,20 @@ Charges = list[Charge]
 
 
 class LimitReached(RuntimeError):
-    """Exception raised instead of a report that would exceed the limit of the client."""
+    """Exception raised instead of a report that would exceed the limit of the client.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from multi_freq_ldpy import GRR, Client
+    >>> with TemporaryDirectory() as folder:
+    ...     client = Client.open(f"{folder}/client", GRR(3, epsilon=1.0), limit=1.5)
+    ...     try:
+    ...         first, second = client.report(2), client.report(2)
+    ...     except LimitReached as reached:
+    ...         print(reached)
+    a report would raise the spent budget from 1.0 to 2.0, above limit=1.5
+    """
 
 
 @dataclass(frozen=True)
@@ -108,7 +121,7 @@ class State:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "State":
-        """Return the state that ``to_bytes`` wrote; other data is a ValueError."""
+        """Return the state that ``to_bytes`` wrote, and refuse other data with ValueError."""
         line, end, rest = data.partition(b"\n")
         if not end or _digest(line + end) != rest:
             raise ValueError("it is truncated or was altered: its digest does not match")
@@ -131,7 +144,7 @@ class State:
         state = cls(secret, body["protocol"], context, Ledger(classes, reports))
         if state.to_bytes() != data:
             raise ValueError(
-                "it is not a client's file: it says more than that, or says it otherwise"
+                "it is not a client's file: its content or its format differs from that of one"
             )
         return state
 
@@ -191,7 +204,7 @@ class Store:
 
     def _lost(self) -> FileNotFoundError:
         return FileNotFoundError(
-            f"{self.path} is gone, and the secret with it: bring it back, or remove"
+            f"{self.path} is gone, and the secret with it: restore it, or remove"
             f" {self.path}.lock too to begin as a new user"
         )
 
@@ -210,8 +223,8 @@ class Store:
                 spent = after.spent(prices)
                 if limit is not None and spent > limit * (1 + 1e-12):  # sums of budgets are rounded
                     raise LimitReached(
-                        f"a report would bring what is spent from {now.ledger.spent(prices)!r} to"
-                        f" {spent!r}, above {limit=!r}"
+                        "a report would raise the spent budget from"
+                        f" {now.ledger.spent(prices)!r} to {spent!r}, above {limit=!r}"
                     )
                 self._write(State(now.secret, now.label, now.context, after))
 
@@ -224,7 +237,7 @@ class Store:
         try:
             _require_owned(self.path, os.fstat(descriptor))
             data = bytearray()
-            # os.read allocates as much as it is asked for
+            # os.read allocates the number of bytes that are requested
             while part := os.read(descriptor, min(PART, LARGEST_FILE + 1 - len(data))):
                 data += part
         finally:
@@ -276,7 +289,7 @@ class Store:
                     ):
                         yield descriptor
                         return
-            finally:  # or the lock file was removed: another process may hold the new one
+            finally:  # also if the lock file was removed: another process may hold a new one
                 os.close(descriptor)
 
 
@@ -287,6 +300,6 @@ def _require_owned(path: str, about: os.stat_result) -> None:
     if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):
         mode, owner = about.st_mode & 0o777, about.st_uid
         raise PermissionError(
-            f"{path} must belong to this user and be readable by nobody else, not have mode"
+            f"{path} must belong to this user and be accessible to no other user, not have mode"
             f" {mode:o} and owner {owner}"
         )

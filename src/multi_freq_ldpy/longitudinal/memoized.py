@@ -92,7 +92,8 @@ class Memoized(Protocol):
     def privacy(self) -> Privacy:
         """The exact privacy losses.
 
-        They are those of one report alone, and of all reports about an unchanged value.
+        One loss is that of one report alone. The other is that of all reports about an unchanged
+        value.
         """
         assert self.permanent is not None
         return Privacy.of(
@@ -165,7 +166,7 @@ class Chain(Memoized):
     eps_perm : float
         Privacy budget of all reports about an unchanged value.
     eps_1 : float
-        Privacy budget of the first report. It is also that of any other report alone.
+        Privacy budget of the first report. Any other report alone has the same budget.
     """
 
     eps_1: float = declared(validate.budget)
@@ -180,7 +181,8 @@ class Chain(Memoized):
     def second(self) -> tuple[int, int]:
         """The probabilities of the second round, times 2⁶⁴.
 
-        They are those of keeping a supported entry of the permanent answer, and of adding another.
+        The first is the probability of keeping a supported entry of the permanent answer. The
+        second is the probability of adding an entry that is not supported.
         """
 
     @cached_property

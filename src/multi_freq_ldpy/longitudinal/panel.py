@@ -23,7 +23,7 @@ TOGETHER = 2**17
 class Panel:
     """Panel of n users who report round after round, in simulations and tests of a collection.
 
-    A panel is a ``Client`` for each of its users, all at once.
+    A panel acts like one ``Client`` per user.
 
     The permanent state is derived from one key when it is needed. No table of permanent answers is
     kept. The panel keeps only the key and the positions in the streams of fresh noise. Any split of
@@ -87,7 +87,7 @@ class Panel:
         Returns
         -------
         array of ``report_dtype``
-            One report per user. If ``values`` is that of one user, one report.
+            One report per user. If ``values`` is the value of one user, one report.
 
         Raises
         ------
@@ -96,6 +96,15 @@ class Panel:
             of values and users differ.
         TypeError
             If a value or a user is not an integer.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import LGRR
+        >>> panel = Panel(LGRR(3, eps_perm=4.0, eps_1=2.0), 5, rng=1)
+        >>> panel.report([0, 1, 2, 2, 2])
+        array([0, 0, 2, 2, 1], dtype=uint8)
+        >>> panel.report([0, 1], users=[0, 4])
+        array([1, 1], dtype=uint8)
         """
         held, numbers, single = self._inputs(values, users)
         reports = np.empty(len(numbers), self.mechanism.report_dtype)
@@ -129,6 +138,13 @@ class Panel:
             of values and users differ.
         TypeError
             If a value or a user is not an integer.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import LGRR
+        >>> panel = Panel(LGRR(3, eps_perm=4.0, eps_1=2.0), 1000, rng=1)
+        >>> panel.tally(np.arange(1000) % 2).counts
+        array([447, 442, 111])
         """
         held, numbers, _ = self._inputs(values, users)
         dtype = self.mechanism.report_dtype
@@ -159,6 +175,14 @@ class Panel:
         ValueError
             If a value is outside the domain, or if a round does not have n users. The message names
             the round.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import LGRR
+        >>> panel = Panel(LGRR(3, eps_perm=4.0, eps_1=2.0), 1000, rng=1)
+        >>> values = np.arange(1000) % 2
+        >>> [estimate.frequencies.round(2) for estimate in panel.run([values, values + 1])]
+        [array([0.5 , 0.49, 0.01]), array([0.02, 0.49, 0.49])]
         """
         single = isinstance(rounds, np.ndarray) and rounds.ndim == 0
         if (
@@ -232,14 +256,14 @@ def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
     """Return the estimate of the frequencies over several rounds of the *same* users.
 
     Rounds share the permanent state, above all the permanent answers. So the error does not go to 0
-    with the number of rounds. Adding the tallies, as if of new users, would state an error several
-    times too small.
+    with the number of rounds. To add the tallies, as if the users were new, would state an error
+    several times too small.
 
-    The stated error is that for unchanged values. If values change, the estimate is that of the
-    mean frequencies, and the error is at most the stated one.
+    The stated error is the error for unchanged values. If values change, the estimate is that of
+    the mean frequencies, and the error is at most the stated one.
 
-    Every round must be of all these users. Only the number of users is checked. The caller has to
-    make sure that they are the same users.
+    All these users must report in every round. Only the number of users is checked. The caller has
+    to make sure that they are the same users.
 
     Parameters
     ----------
@@ -275,8 +299,8 @@ def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
     for i, each in enumerate(given):
         if not isinstance(each, Tally):
             raise TypeError(
-                "tallies must be a list of tallies, one a round, not to have"
-                f" {validate.quote(each)} at {i}"
+                f"tallies must be a list of tallies, one per round, but tallies[{i}] is"
+                f" {validate.quote(each)}"
             )
     if not given:
         raise ValueError(f"tallies must hold at least one round, not {validate.quote(tallies)}")
@@ -288,7 +312,7 @@ def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
                 f" {validate.quote(first.mechanism)}"
             )
         if not first._may_share_survey(each):
-            raise ValueError(f"tallies[{i}] is of another survey than the first")
+            raise ValueError(f"tallies[{i}] is of another survey than tallies[0]")
         if each.users != first.users or not np.array_equal(each.n, first.n):
             raise ValueError(
                 f"tallies[{i}] is not of the same users: users={each.users} and"

@@ -13,8 +13,8 @@ from ..core import exact
 def second_symbols(m: int, p: Fraction, q: Fraction, eps_1: float) -> tuple[int, int]:
     """Return the weights (T, Q) of keeping a symbol out of m and of each other symbol.
 
-    All paths count, also those through third symbols. The p − q of the chain is the product of the
-    p − q of the rounds. Its ratio (1 + (m − 1)(p − q))/(1 − (p − q)) is at most c for
+    All paths count, also the paths through third symbols. The p − q of the chain is the product of
+    the p − q of the rounds. Its ratio (1 + (m − 1)(p − q))/(1 − (p − q)) is at most c for
     p − q ≤ (c − 1)/(c + m − 1).
 
     >>> t, q = second_symbols(3, Fraction(1, 2), Fraction(1, 4), 0.5)

@@ -1,8 +1,8 @@
 """The variance of RS+FD as functions, for users drawn from a population.
 
 Arguments may be arrays. ``solution.variance(n, f)`` is the variance for given users. Drawing the
-users adds the variance of a sample, f·(1 − f)/n. These formulas of the paper include it: they
-describe the error of an estimate of the population.
+users adds the variance of a sample, f·(1 − f)/n. These formulas of the paper include the variance
+of the sample. They describe the error of an estimate of the population.
 
 >>> round(VAR_RSpFD_GRR(p=0.7, q=0.1, k=4, d=3, n=1000, f=0.2), 5)
 0.00456
@@ -45,18 +45,23 @@ def VAR_RSpFD_GRR(
     n : int or array
         Number of users.
     f : float or array
-        True frequency of the value. It is that of the population.
+        True frequency of the value. It is the frequency in the population.
 
     Returns
     -------
     float or array
-        d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report supports the
-        value with probability φ = 1/k.
+        Variance d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report
+        supports the value with probability φ = 1/k.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+
+    Examples
+    --------
+    >>> round(VAR_RSpFD_GRR(p=0.7, q=0.1, k=4, d=3, n=1000), 5)
+    0.004
     """
     p, q = check_probabilities(p, q)
     return _variance(p, q, 1 / validate.numbers("k", k, 2), d, n, f)
@@ -79,18 +84,23 @@ def VAR_RSpFD_UE_zero(
     n : int or array
         Number of users.
     f : float or array
-        True frequency of the value. It is that of the population.
+        True frequency of the value. It is the frequency in the population.
 
     Returns
     -------
     float or array
-        d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report supports the
-        value with probability φ = q.
+        Variance d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report
+        supports the value with probability φ = q.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+
+    Examples
+    --------
+    >>> round(VAR_RSpFD_UE_zero(p=0.5, q=0.2, d=3, n=1000), 5)
+    0.016
     """
     p, q = check_probabilities(p, q)
     return _variance(p, q, q, d, n, f)
@@ -115,18 +125,23 @@ def VAR_RSpFD_UE_rnd(
     n : int or array
         Number of users.
     f : float or array
-        True frequency of the value. It is that of the population.
+        True frequency of the value. It is the frequency in the population.
 
     Returns
     -------
     float or array
-        d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report supports the
-        value with probability φ = q + (p − q)/k.
+        Variance d²·γ·(1 − γ)/(n·(p − q)²) with γ = (q + f·(p − q) + (d − 1)·φ)/d. A fake report
+        supports the value with probability φ = q + (p − q)/k.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+
+    Examples
+    --------
+    >>> VAR_RSpFD_UE_rnd(p=0.5, q=0.2, k=4, d=3, n=[1000, 4000]).round(5)
+    array([0.01875, 0.00469])
     """
     p, q = check_probabilities(p, q)
     return _variance(p, q, q + (p - q) / validate.numbers("k", k, 2), d, n, f)

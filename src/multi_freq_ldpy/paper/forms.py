@@ -1,6 +1,6 @@
 """The form of reports in the functions of the paper.
 
-For each family of protocols, it says what clients return and what aggregators take.
+Each family of protocols has a form, which clients return and aggregators take.
 """
 
 from collections.abc import Callable, Sequence
@@ -110,8 +110,9 @@ FEW = 256  # up to this number of values, there are tables of all exchanges
 
 @cache
 def _orders(k: int) -> list[Any]:
-    """Return, for each value, the order of entries that exchanges the entries of 0 and of the
-    value.
+    """Return one order of entries per value.
+
+    The order exchanges the entries of 0 and of the value.
     """
     entries = np.arange(k)
     orders = np.tile(entries, (k, 1))
@@ -152,8 +153,8 @@ def _tally_rows(protocol: Protocol, reports: Any) -> Tally:
 def _unpack_pairs(protocol: LocalHashing, reports: Any) -> Sequence[tuple[int, int]]:
     """Return (noise, seed) pairs.
 
-    The noise is the number that was added to the bucket of value 0. The shift alone gives this
-    bucket.
+    The noise is the number that was added to the bucket of value 0. This bucket depends on the
+    shift alone.
     """
     pairs: list[tuple[int, int]] = reports.tolist()
     prime, g = protocol.prime, protocol.g
@@ -202,7 +203,7 @@ def _tally_pairs(protocol: LocalHashing, reports: Any) -> Tally:
 
 
 def _is_single(protocol: SS) -> bool:
-    """Tell whether reports are single values out of a few, which are drawn as such."""
+    """Tell whether reports are single values of a small domain, which are drawn as values."""
     return protocol.omega == 1 and protocol.k <= FEW
 
 
@@ -286,12 +287,12 @@ def _tally_noisy_rows(protocol: SHE, reports: Any) -> Tally:
 
 
 def require_integers(block: Vector) -> Vector:
-    """Return rows of numbers, and refuse them if a number is no integer."""
+    """Return rows of numbers, and refuse rows in which a number is no integer."""
     whole = np.rint(block)
     wrong = (whole != block) | ~(np.abs(block) < 2**31)
     if wrong.any():
         raise ValueError(
-            "reports must be rows of integers, as HE_Client makes them, not with"
+            "reports must be rows of integers, as HE_Client returns them, not with"
             f" {block[wrong][0]!r}"
         )
     return whole

@@ -5,9 +5,10 @@ from typing import Any
 
 
 class Functions:
-    """Functions as methods of the object that tells them apart, a protocol for example.
+    """Functions as methods of an object, which holds for example their protocol.
 
-    Each module of the paper gives them its own names. ``publish`` tells the methods these names.
+    Each module of the paper gives the functions its own names. ``publish`` writes these names into
+    the methods.
     """
 
     _name: str
@@ -19,8 +20,8 @@ class Functions:
 def publish(module: dict[str, Any]) -> None:
     """Give methods the names that a module uses for them.
 
-    Messages and help show these names. Pickles and copies find the methods by them. If one method
-    has two names, the first name counts.
+    Messages and help show these names. Pickles and copies find the methods by these names. If one
+    method has two names, the first name counts.
     """
     named: dict[MethodType, MethodType] = {}
     for name, each in list(module.items()):

@@ -103,7 +103,7 @@ class OneBudget(_Records[Answer]):
         The solution: ``SPL``, ``SMP`` or ``RSFD``.
     factory : callable
         Makes the protocol of an attribute from its domain size and the budget.
-    **options
+    **options : object
         Further options of the solution, such as ``fake`` of ``RSFD``.
     """
 
@@ -146,6 +146,16 @@ class OneBudget(_Records[Answer]):
         ValueError
             If a parameter is out of range or does not match ``d``, or if a budget cannot be
             realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.mdim_freq_est.SMP_solution import SMP_GRR_Client
+        >>> from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_GRR_Client
+        >>> SPL_GRR_Client((1, 2), [2, 3], d=2, epsilon=2.0, rng=Stream(1))
+        [0, 1]
+        >>> SMP_GRR_Client((1, 2), [2, 3], d=2, epsilon=2.0, rng=Stream(1))
+        (0, 1)
         """
         return self._answer(self._factory, input_tuple, rng, lst_k, d, epsilon)
 
@@ -170,8 +180,8 @@ class OneBudget(_Records[Answer]):
         -------
         list of array
             Estimated frequency of each value, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -180,6 +190,13 @@ class OneBudget(_Records[Answer]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range or
             does not match ``d``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_GRR_Aggregator
+        >>> reports = [[1, 2], [1, 0], [0, 2], [1, 2]]
+        >>> [each.round(2) for each in SPL_GRR_Aggregator(reports, [2, 3], d=2, epsilon=4.0)]
+        [array([0.17, 0.83]), array([0.18, 0.  , 0.82])]
         """
         return self._aggregate(self._factory, reports_tuple, lst_k, d, epsilon)
 
@@ -192,8 +209,8 @@ class OneBudgetChoice(_Records[Answer]):
     solution : type
         The solution: ``SPL``, ``SMP`` or ``RSFD``.
     factory : callable
-        Takes ``optimal`` and returns what makes the protocol of an attribute.
-    **options
+        Takes ``optimal`` and returns the factory of the protocol of an attribute.
+    **options : object
         Further options of the solution, such as ``fake`` of ``RSFD``.
     """
 
@@ -247,6 +264,16 @@ class OneBudgetChoice(_Records[Answer]):
         ValueError
             If a parameter is out of range or does not match ``d``, or if a budget cannot be
             realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.mdim_freq_est.SMP_solution import SMP_LH_Client
+        >>> from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_UE_Client
+        >>> SPL_UE_Client((1, 2), [2, 3], d=2, epsilon=4.0, rng=Stream(1))
+        [array([1., 0.]), array([1., 0., 1.])]
+        >>> SMP_LH_Client((1, 2), [2, 3], d=2, epsilon=4.0, rng=Stream(1))
+        (0, (0, 1))
         """
         return self._answer(self._factory(optimal), input_tuple, rng, lst_k, d, epsilon)
 
@@ -276,8 +303,8 @@ class OneBudgetChoice(_Records[Answer]):
         -------
         list of array
             Estimated frequency of each value, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -286,6 +313,14 @@ class OneBudgetChoice(_Records[Answer]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range or
             does not match ``d``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import OLH, SPL
+        >>> from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_LH_Aggregator
+        >>> reports = SPL(OLH, [2, 3], epsilon=4.0).randomize([[0, 2], [1, 2], [1, 1]] * 200, rng=1)
+        >>> [each.round(2) for each in SPL_LH_Aggregator(reports, [2, 3], d=2, epsilon=4.0)]
+        [array([0.35, 0.65]), array([0.  , 0.33, 0.67])]
         """
         return self._aggregate(self._factory(optimal), reports_tuple, lst_k, d, epsilon)
 
@@ -315,14 +350,14 @@ class OneBudgetChoice(_Records[Answer]):
         lst_k : list of int, optional
             Number of possible values of each attribute. None, the default, means the lengths of the
             reported rows. It is needed for an array that ``randomize`` returns. Under SMP it is
-            also needed if nobody reported some attribute.
+            also needed if no user reported some attribute.
 
         Returns
         -------
         list of array
             Estimated frequency of each value, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -331,6 +366,13 @@ class OneBudgetChoice(_Records[Answer]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range. Also
             if ``lst_k`` is needed and missing.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_UE_Aggregator
+        >>> reports = [[[0, 1], [0, 0, 1]], [[1, 0], [0, 1, 1]]]
+        >>> [each.round(2) for each in SPL_UE_Aggregator(reports, d=2, epsilon=4.0)]
+        [array([0.5, 0.5]), array([0. , 0.3, 0.7])]
         """
         return self._aggregate_vectors(self._factory(optimal), reports_tuple, lst_k, d, epsilon)
 
@@ -344,7 +386,7 @@ class TwoBudgets(_Records[Answer]):
         The solution: ``SPL`` or ``SMP``.
     factory : callable
         Makes the protocol of an attribute from its domain size and both budgets.
-    **options
+    **options : object
         Further options of the solution, such as ``fake`` of ``RSFD``.
     """
 
@@ -393,6 +435,13 @@ class TwoBudgets(_Records[Answer]):
         ValueError
             If a parameter is out of range or does not match ``d``, or if a budget cannot be
             realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SPL_Solution import SPL_L_GRR_Client
+        >>> SPL_L_GRR_Client((1, 2), [2, 3], d=2, eps_perm=4.0, eps_1=2.0, rng=Stream(1))
+        [1, 2]
         """
         return self._answer(self._factory, input_tuple, rng, lst_k, d, eps_perm, eps_1)
 
@@ -422,8 +471,8 @@ class TwoBudgets(_Records[Answer]):
         -------
         list of array
             Estimated frequency of each value, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -432,6 +481,14 @@ class TwoBudgets(_Records[Answer]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range or
             does not match ``d``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SPL_Solution import SPL_L_GRR_Aggregator
+        >>> reports = [[1, 2], [1, 0], [0, 2], [1, 2]]
+        >>> estimates = SPL_L_GRR_Aggregator(reports, [2, 3], d=2, eps_perm=8.0, eps_1=4.0)
+        >>> [each.round(2) for each in estimates]
+        [array([0.17, 0.83]), array([0.18, 0.  , 0.82])]
         """
         return self._aggregate(self._factory, reports_tuple, lst_k, d, eps_perm, eps_1)
 
@@ -457,14 +514,14 @@ class TwoBudgets(_Records[Answer]):
         lst_k : list of int, optional
             Number of possible values of each attribute. None, the default, means the lengths of the
             reported rows. It is needed for an array that ``randomize`` returns. Under SMP it is
-            also needed if nobody reported some attribute.
+            also needed if no user reported some attribute.
 
         Returns
         -------
         list of array
             Estimated frequency of each value, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -473,6 +530,13 @@ class TwoBudgets(_Records[Answer]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range. Also
             if ``lst_k`` is needed and missing.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SPL_Solution import SPL_L_OSUE_Aggregator
+        >>> reports = [[[0, 1], [0, 0, 1]], [[1, 0], [0, 1, 1]]]
+        >>> [each.round(2) for each in SPL_L_OSUE_Aggregator(reports, d=2, eps_perm=8.0, eps_1=4.0)]
+        [array([0.5, 0.5]), array([0. , 0.3, 0.7])]
         """
         return self._aggregate_vectors(self._factory, reports_tuple, lst_k, d, eps_perm, eps_1)
 
@@ -488,7 +552,7 @@ class SampledTwoBudgets(TwoBudgets[Pair]):
         The solution: ``SMP``.
     factory : callable
         Makes the protocol of an attribute from its domain size and both budgets.
-    **options
+    **options : object
         Further options of the solution, such as ``fake`` of ``RSFD``.
     """
 
@@ -516,8 +580,8 @@ class SampledTwoBudgets(TwoBudgets[Pair]):
         -------
         list of array
             Estimated frequency of each value, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -526,6 +590,14 @@ class SampledTwoBudgets(TwoBudgets[Pair]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range or
             does not match ``d``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SMP_Solution import SMP_L_ADP_Aggregator
+        >>> reports = [(0, 1), (1, 2), (0, 0), (0, 1)]
+        >>> estimates = SMP_L_ADP_Aggregator(reports, [2, 3], d=2, eps_perm=4.0, eps_1=2.0)
+        >>> [each.round(2) for each in estimates]
+        [array([0.28, 0.72]), array([0., 0., 1.])]
         """
         return self._aggregate(self._factory, reports_ue_tuple, lst_k, d, eps_perm, eps_1)
 
@@ -554,15 +626,15 @@ class SampledTwoBudgets(TwoBudgets[Pair]):
             Privacy budget of the first report. It must be smaller than ``eps_perm``.
         lst_k : list of int, optional
             Number of possible values of each attribute. None, the default, means the lengths of the
-            reported rows. It is needed for an array that ``randomize`` returns, and if nobody
+            reported rows. It is needed for an array that ``randomize`` returns, and if no user
             reported some attribute.
 
         Returns
         -------
         list of array
             Estimated frequency of each value, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -571,6 +643,13 @@ class SampledTwoBudgets(TwoBudgets[Pair]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range. Also
             if ``lst_k`` is needed and missing.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SMP_Solution import SMP_L_OSUE_Aggregator
+        >>> reports = [(0, [0, 1]), (0, [1, 1]), (1, [0, 0, 1])]
+        >>> [each.round(2) for each in SMP_L_OSUE_Aggregator(reports, d=2, eps_perm=4.0, eps_1=2.0)]
+        [array([0.3, 0.7]), array([0., 0., 1.])]
         """
         return self._aggregate_vectors(self._factory, reports_ue_tuple, lst_k, d, eps_perm, eps_1)
 
@@ -643,6 +722,14 @@ class Buckets(_Records[Answer]):
         ValueError
             If a parameter is out of range or does not match ``d``, or if a budget cannot be
             realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SPL_Solution import SPL_dBitFlipPM_Client
+        >>> stream, sizes, buckets = Stream(1), [6, 4], [3, 2]
+        >>> SPL_dBitFlipPM_Client((5, 2), sizes, buckets, d_bits=1, d=2, eps_perm=8.0, rng=stream)
+        [array([ 0., -1., -1.]), array([-1.,  1.])]
         """
         return self._answer(DBitFlipPM, input_tuple, rng, lst_k, d, eps_perm, None, lst_b, d_bits)
 
@@ -672,8 +759,8 @@ class Buckets(_Records[Answer]):
         -------
         list of array
             Estimated frequency of each bucket, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -682,6 +769,14 @@ class Buckets(_Records[Answer]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range or
             does not match ``d``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SPL_Solution import SPL_dBitFlipPM_Aggregator
+        >>> reports = [[[1, 0, -1], [1, 0]], [[-1, 1, 0], [0, 1]], [[1, -1, 0], [1, 0]]]
+        >>> estimates = SPL_dBitFlipPM_Aggregator(reports, [3, 2], d_bits=2, d=2, eps_perm=8.0)
+        >>> [each.round(2) for each in estimates]
+        [array([0.7, 0.3, 0. ]), array([0.72, 0.28])]
         """
         b = _bucket_numbers(lst_b)
         return self._aggregate(DBitFlipPM, reports_tuple, b, d, eps_perm, b=b, d_bits=d_bits)
@@ -723,8 +818,8 @@ class SampledBuckets(Buckets[Pair]):
         -------
         list of array
             Estimated frequency of each bucket, one array per attribute. The frequencies of an
-            attribute are at least 0 and add up to 1. They are all equal if nobody reported the
-            attribute, or if every raw estimate is 0 or less.
+            attribute are at least 0 and add up to 1. They are all equal if no user reported
+            the attribute, or if every raw estimate is 0 or less.
 
         Raises
         ------
@@ -733,6 +828,14 @@ class SampledBuckets(Buckets[Pair]):
         ValueError
             If there are no reports, if a report is invalid, or if a parameter is out of range or
             does not match ``d``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_mdim_freq_est.L_SMP_Solution import SMP_dBitFlipPM_Aggregator
+        >>> reports = [(0, [1, 0, -1]), (1, [0, 1]), (0, [-1, 1, 0])]
+        >>> estimates = SMP_dBitFlipPM_Aggregator(reports, [3, 2], d_bits=2, d=2, eps_perm=8.0)
+        >>> [each.round(2) for each in estimates]
+        [array([0.67, 0.33, 0.  ]), array([0., 1.])]
         """
         b = _bucket_numbers(lst_b)
         return self._aggregate(DBitFlipPM, reports_ue_tuple, b, d, eps_perm, b=b, d_bits=d_bits)

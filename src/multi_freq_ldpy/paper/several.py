@@ -73,7 +73,7 @@ def _answer_all(
             entries = pop()
         except IndexError:
             entries = refill()
-        if symbols:  # the same without one call per attribute
+        if symbols:  # the same result without one call per attribute
             return list(map(mod, map(add, record, entries), ks))
         return list(map(call, turns, entries, record))
 
@@ -131,8 +131,9 @@ def draw_solution_ahead(
 
 
 def _unpack(solution: Any, reports: Any) -> list[Any]:
-    """Return reports as tuples with one entry per attribute, or for SMP as pairs (attribute,
-    entry).
+    """Return reports as tuples with one entry per attribute.
+
+    For SMP, the tuples are pairs (attribute, entry).
     """
     if solution.samples:
         result: list[Any] = [None] * len(reports)
@@ -160,7 +161,7 @@ def _check_record(input_tuple: Any, ks: tuple[int, ...]) -> Sequence[int]:
     )
     if not isinstance(row, list | tuple) or len(row) != len(ks):
         raise ValueError(
-            f"input_tuple must have d={len(ks)} values, one an attribute, not"
+            f"input_tuple must have d={len(ks)} values, one per attribute, not"
             f" {validate.quote(input_tuple)}"
         )
     return [
@@ -193,7 +194,7 @@ def aggregate(drawn: Ahead, reports: Any) -> list[Vector]:
     solution._require_countable(large=False)
     tally = solution.tally(reports) if is_packed(solution, reports) else _tally(solution, reports)
     raw = [Estimate.of(each).frequencies for each in tally]
-    # An estimate is NaN if nobody reported the attribute
+    # An estimate is NaN if no user reported the attribute
     return [postprocess.norm(np.where(np.isnan(each), 0.0, each)) for each in raw]
 
 
@@ -211,8 +212,7 @@ def _tally(solution: Any, reports: Any) -> Tally:
     if len(entries) != solution.d:
         _check_forms(reports, solution.d, sampled)
         raise TypeError(
-            "reports must be tuples of numbers and reports, not such as"
-            f" {validate.quote(reports[0])}"
+            f"reports must be tuples of numbers and reports, unlike {validate.quote(reports[0])}"
         )
     for j, (each, column) in enumerate(zip(solution.protocols, entries, strict=True)):
         try:
@@ -299,7 +299,7 @@ def _check_forms(reports: Any, d: int, sampled: bool) -> None:
             wanted = (
                 "be a pair (attribute, report)"
                 if sampled
-                else f"have d={d} entries, one an attribute"
+                else f"have d={d} entries, one per attribute"
             )
             raise ValueError(f"reports[{i}] must {wanted}, not {validate.quote(report)}")
         if sampled:
@@ -316,7 +316,7 @@ def domain_sizes(reports: Any, d: int, lst_k: Any, by_attribute: bool) -> tuple[
         return reports, lst_k
     if isinstance(reports, np.ndarray) and reports.dtype.names:
         raise ValueError(
-            "lst_k must be given with reports in an array: they do not tell their domain sizes"
+            "lst_k must be given with reports in an array: it does not show the domain sizes"
         )
     if not by_attribute:
         _check_forms(reports[:1], d, sampled=False)
@@ -336,7 +336,7 @@ def domain_sizes(reports: Any, d: int, lst_k: Any, by_attribute: bool) -> tuple[
     for j in range(d):
         if j not in first:
             raise ValueError(
-                f"lst_k must be given: nobody reported attribute {j}, so its domain size is not"
+                f"lst_k must be given: no user reported attribute {j}, so its domain size is not"
                 " known"
             )
     return reports, [row_length([first[j]]) for j in range(d)]

@@ -40,9 +40,9 @@ class Ahead:
 
     The operating system's randomness is used. ``unpack(mechanism, reports)`` makes a list of the
     reports. ``answering(pop, refill)`` makes ``answer``, which turns one report into the answer for
-    a user's input. ``pop`` takes one report. If none is left, ``refill`` draws more and returns one
-    of them. ``check`` returns a user's input, checked. ``mechanism`` may be a solution. Then
-    ``zero``, which is otherwise value 0, is a record of zeros.
+    a user's input. ``pop`` takes one report. If no report is left, ``refill`` draws more reports
+    and returns one. ``check`` returns a user's input, checked. ``zero`` is value 0. If
+    ``mechanism`` is a solution, ``zero`` is a record of zeros.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ def remember_by_parameters(function: Callable[..., R]) -> Callable[..., R]:
     def lookup(*parameters: Any) -> R:
         try:
             return remembered(*parameters)
-        # A parameter that cannot be looked up is wrong: the function itself says which one
+        # A parameter that cannot be looked up is wrong: the function itself names it
         except TypeError:
             return function(*parameters)
 
@@ -142,8 +142,8 @@ def require_stateful_rng(rng: Any) -> Any:
 
 
 def require_reports(reports: Any) -> Any:
-    """Return the reports, and refuse them if there are none."""
-    if hasattr(reports, "__array__"):  # a DataFrame, say
+    """Return the reports, and refuse an empty collection."""
+    if hasattr(reports, "__array__"):  # for example a DataFrame
         reports = validate.as_array("reports", reports)
     if not isinstance(reports, Iterable) or isinstance(reports, str | bytes | Mapping | Set):
         raise TypeError(
@@ -180,7 +180,7 @@ def count_rows(
 ) -> NDArray[np.int64]:
     """Count rows of length k.
 
-    ``support`` returns the added support of a block of rows. Blocks come in order.
+    ``support`` returns the sum of the support of a block of rows. Blocks come in order.
     """
     counts: Any = 0
     step = max(1, min(len(reports), 2**17 // k))
@@ -225,10 +225,10 @@ def _masked(row: Any) -> bool:
 
 
 def row_length(reports: Any) -> int:
-    """Return the length of the first row, the domain size if a signature has no ``k``."""
+    """Return the length of the first row, which is the domain size if ``k`` is not given."""
     shape = np.shape(reports[0])
     if len(shape) != 1:
-        raise ValueError(f"reports must be rows, one entry a value, not of shape {shape}")
+        raise ValueError(f"reports must be rows, one entry per value, not of shape {shape}")
     return int(shape[0])
 
 
@@ -298,5 +298,5 @@ def check_probabilities(
 
 
 def as_float(result: Any) -> Any:
-    """Return a result of no dimensions as a float."""
+    """Return a result without dimensions as a float."""
     return float(result) if np.ndim(result) == 0 else result

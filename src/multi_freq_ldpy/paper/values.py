@@ -104,6 +104,14 @@ class OneBudget(_Values[Report]):
             If a parameter has a wrong type.
         ValueError
             If a parameter is out of range, or if a budget is too small to be realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
+        >>> stream = Stream(1)
+        >>> [GRR_Client(value, k=4, epsilon=1.0, rng=stream) for value in (0, 1, 2, 3, 3, 3)]
+        [0, 1, 2, 3, 0, 3]
         """
         last_k, last_epsilon, answer = self._latest
         if k is last_k and epsilon is last_epsilon and rng is None:
@@ -137,6 +145,12 @@ class OneBudget(_Values[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator
+        >>> GRR_Aggregator([0, 1, 1, 1, 2, 1, 1, 0], k=3, epsilon=2.0).round(2)
+        array([0.21, 0.76, 0.03])
         """
         return estimate_normalised(self._tally(reports, k, epsilon))
 
@@ -186,6 +200,12 @@ class OneBudget(_Values[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_IBU
+        >>> GRR_Aggregator_IBU([0, 1, 1, 1, 2, 1, 1, 0], k=3, epsilon=2.0).round(2)
+        array([0.21, 0.76, 0.03])
         """
         tally = self._tally(reports, k, epsilon)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
@@ -197,7 +217,7 @@ class OneBudgetChoice(_Choice[Report]):
     Parameters
     ----------
     factory : callable
-        Takes ``optimal`` and returns what makes the protocol.
+        Takes ``optimal`` and returns the factory of the protocol.
     """
 
     _latest = (_NOTHING,) * 4
@@ -235,6 +255,16 @@ class OneBudgetChoice(_Choice[Report]):
             If a parameter has a wrong type.
         ValueError
             If a parameter is out of range, or if a budget is too small to be realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Client
+        >>> from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client
+        >>> UE_Client(2, k=4, epsilon=1.0, rng=Stream(1))
+        array([0., 0., 0., 1.])
+        >>> LH_Client(2, k=4, epsilon=1.0, optimal=False, rng=Stream(1))
+        (0, 3)
         """
         last_k, last_epsilon, last_optimal, answer = self._latest
         if k is last_k and epsilon is last_epsilon and optimal is last_optimal and rng is None:
@@ -271,6 +301,14 @@ class OneBudgetChoice(_Choice[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import OLH
+        >>> from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator
+        >>> reports = OLH(3, epsilon=2.0).randomize([0, 1, 1, 1, 2] * 200, rng=1)
+        >>> LH_Aggregator(reports, k=3, epsilon=2.0).round(2)
+        array([0.21, 0.59, 0.21])
         """
         return estimate_normalised(self._tally(reports, k, epsilon, optimal))
 
@@ -306,6 +344,12 @@ class OneBudgetChoice(_Choice[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator
+        >>> UE_Aggregator([[1, 0, 0], [0, 1, 1], [0, 1, 0]], epsilon=2.0).round(2)
+        array([0.22, 0.56, 0.22])
         """
         reports = require_reports(reports)
         return self.aggregate(reports, row_length(reports) if k is None else k, epsilon, optimal)
@@ -360,6 +404,12 @@ class OneBudgetChoice(_Choice[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_IBU
+        >>> UE_Aggregator_IBU([[1, 0, 0], [0, 1, 1], [0, 1, 0]], k=3, epsilon=2.0).round(2)
+        array([0.17, 0.66, 0.17])
         """
         tally = self._tally(reports, k, epsilon, optimal)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
@@ -411,6 +461,14 @@ class TwoBudgets(_Values[Report]):
             If a parameter has a wrong type.
         ValueError
             If a parameter is out of range, or if budgets cannot be realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.long_freq_est.L_GRR import L_GRR_Client
+        >>> stream = Stream(1)
+        >>> [L_GRR_Client(value, k=4, eps_perm=2.0, eps_1=1.0, rng=stream) for value in (0, 1, 2)]
+        [3, 1, 2]
         """
         last_k, last_perm, last_1, answer = self._latest
         if k is last_k and eps_perm is last_perm and eps_1 is last_1 and rng is None:
@@ -446,6 +504,12 @@ class TwoBudgets(_Values[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_freq_est.L_GRR import L_GRR_Aggregator
+        >>> L_GRR_Aggregator([0, 1, 1, 1, 2, 1, 1, 0], k=3, eps_perm=4.0, eps_1=2.0).round(2)
+        array([0.21, 0.76, 0.03])
         """
         return estimate_normalised(self._tally(reports, k, eps_perm, eps_1))
 
@@ -481,6 +545,13 @@ class TwoBudgets(_Values[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_freq_est.L_OSUE import L_OSUE_Aggregator
+        >>> rows = [[1, 0, 0], [0, 1, 1], [0, 1, 0]]
+        >>> L_OSUE_Aggregator(rows, eps_perm=4.0, eps_1=2.0).round(2)
+        array([0.22, 0.56, 0.22])
         """
         reports = require_reports(reports)
         return self.aggregate(reports, row_length(reports) if k is None else k, eps_perm, eps_1)
@@ -534,6 +605,12 @@ class TwoBudgets(_Values[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_freq_est.L_GRR import L_GRR_Aggregator_IBU
+        >>> L_GRR_Aggregator_IBU([0, 1, 1, 1, 2, 1, 1, 0], k=3, eps_perm=4.0, eps_1=2.0).round(2)
+        array([0.21, 0.76, 0.03])
         """
         tally = self._tally(reports, k, eps_perm, eps_1)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
@@ -545,7 +622,7 @@ class TwoBudgetsChoice(_Choice[Report]):
     Parameters
     ----------
     factory : callable
-        Takes ``optimal`` and returns what makes the protocol.
+        Takes ``optimal`` and returns the factory of the protocol.
     """
 
     _latest = (_NOTHING,) * 5
@@ -593,6 +670,13 @@ class TwoBudgetsChoice(_Choice[Report]):
             If a parameter has a wrong type.
         ValueError
             If a parameter is out of range, or if budgets cannot be realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.long_freq_est.L_LH import L_LH_Client
+        >>> L_LH_Client(2, k=4, eps_perm=4.0, eps_1=2.0, rng=Stream(1))
+        (1, 2)
         """
         last_k, last_perm, last_1, last_optimal, answer = self._latest
         if (
@@ -638,6 +722,14 @@ class TwoBudgetsChoice(_Choice[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import LOLH
+        >>> from multi_freq_ldpy.long_freq_est.L_LH import L_LH_Aggregator
+        >>> reports = LOLH(3, eps_perm=4.0, eps_1=2.0).randomize([0, 1, 1, 1, 2] * 200, rng=1)
+        >>> L_LH_Aggregator(reports, k=3, eps_perm=4.0, eps_1=2.0).round(2)
+        array([0.21, 0.6 , 0.19])
         """
         return estimate_normalised(self._tally(reports, k, eps_perm, eps_1, optimal))
 
@@ -693,6 +785,14 @@ class TwoBudgetsChoice(_Choice[Report]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import LOLH
+        >>> from multi_freq_ldpy.long_freq_est.L_LH import L_LH_Aggregator_IBU
+        >>> reports = LOLH(3, eps_perm=4.0, eps_1=2.0).randomize([0, 1, 1, 1, 2] * 200, rng=1)
+        >>> L_LH_Aggregator_IBU(reports, k=3, eps_perm=4.0, eps_1=2.0).round(2)
+        array([0.21, 0.6 , 0.19])
         """
         tally = self._tally(reports, k, eps_perm, eps_1, optimal)
         return estimate_by_update(tally, tally.channel, nb_iter, tol, err_func)
@@ -743,6 +843,13 @@ class Buckets(_Values[Vector]):
             If a parameter has a wrong type.
         ValueError
             If a parameter is out of range, or if a budget is too small to be realised.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Stream
+        >>> from multi_freq_ldpy.long_freq_est.dBitFlipPM import dBitFlipPM_Client
+        >>> dBitFlipPM_Client(4, k=6, b=3, d_bits=2, eps_perm=4.0, rng=Stream(1))
+        array([-1.,  0.,  1.])
         """
         last_k, last_perm, last_b, last_bits, answer = self._latest
         if (
@@ -784,5 +891,12 @@ class Buckets(_Values[Vector]):
             If there are no reports, if a report is invalid, or if a parameter is out of range.
             Domains of more than 2²⁸ values are refused: count them with ``tally(reports,
             large=True)``.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.long_freq_est.dBitFlipPM import dBitFlipPM_Aggregator
+        >>> reports = [[1, 0, -1], [-1, 1, 0], [0, -1, 0], [0, 1, -1]]
+        >>> dBitFlipPM_Aggregator(reports, b=3, d_bits=2, eps_perm=4.0).round(2)
+        array([0.28, 0.72, 0.  ])
         """
         return estimate_normalised(self._tally(reports, b, eps_perm, b, d_bits))

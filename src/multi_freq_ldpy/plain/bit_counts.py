@@ -27,7 +27,7 @@ def sizes(rows: NDArray[np.uint8], out: NDArray[np.int64]) -> None:
 def add_rows(rows: NDArray[Any], which: NDArray[np.int64], sums: NDArray[Any]) -> bool:
     """Add each row of zeros and ones, given as floats, to its row of ``sums``.
 
-    Return whether all entries are 0 or 1.
+    Return True if all entries are 0 or 1.
     """
     if which.size:
         np.add.at(sums, which, rows)

@@ -105,7 +105,7 @@ def read_block(key: NDArray[np.uint32], addresses: Words, block: int = 0) -> Wor
 
 
 def words_on(key: NDArray[np.uint32], address: np.uint64, head: Words) -> Iterator[int]:
-    """Yield the words of the draw at an address; ``head`` holds the first ones."""
+    """Yield the words of the draw at an address. ``head`` holds the first words."""
     yield from head.tolist()
     block = len(head) // 8
     while True:

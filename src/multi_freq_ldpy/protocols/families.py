@@ -39,9 +39,9 @@ def next_prime(k: int) -> int:
 def collision_probability(prime: int, g: int, together: int = 2) -> Fraction:
     """Return the probability that ``together`` different residues fall into one bucket.
 
-    The buckets are g parts of [0, P). Two values hash to a uniform pair of different residues.
-    Therefore, for two, the result is their exact probability of collision. For three it is the mean
-    over values.
+    The buckets are g parts of [0, P). Two values hash to a uniform pair of different residues. For
+    two residues, the result is therefore the exact probability that two values collide. For three
+    residues, it is the mean over values.
     """
     small, larger = divmod(prime, g)
     ways, total = 0, 1

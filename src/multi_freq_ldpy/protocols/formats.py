@@ -1,9 +1,9 @@
 """The formats of reports: symbols, packed bits, sets, hashed symbols.
 
-A format is an object that a protocol has. It knows the contributions of a report, how to count
-reports, and which reports are invalid. It also knows the probability of each report, given two
-probabilities. The report supports the user's own value with the first one. It supports another
-value with the second one.
+A format describes the reports of a protocol. It computes the contributions of a report, counts
+reports and finds invalid reports. It also computes the probability of each report, given two
+probabilities. The report supports the user's own value with the first probability. It supports
+another value with the second probability.
 """
 
 from abc import ABC, abstractmethod
@@ -93,10 +93,10 @@ class Format(ABC):
 
     @abstractmethod
     def most(self, values: int) -> int:
-        """Return the most that one report contributes to a group of ``values`` values."""
+        """Return the largest contribution of one report to a group of ``values`` values."""
 
     def check_sum(self, counts: Counts, n: int) -> None:
-        """Refuse counts whose sum n reports cannot have."""
+        """Refuse counts whose sum is impossible for n reports."""
         return
 
     @abstractmethod
@@ -121,9 +121,10 @@ class Format(ABC):
     def spread(
         self, counts: Counts, own: Fraction, other: Fraction, nobody: int, rng: Generators
     ) -> Counts | None:
-        """Draw counts given the number of users who hold each value, and ``nobody`` who hold none.
+        """Draw counts, given the number of users who hold each value.
 
-        The result is None if reports must be drawn instead. ``rng()`` makes a generator.
+        ``nobody`` is the number of users who hold no value. The result is None if reports must be
+        drawn instead. ``rng()`` makes a generator.
         """
         return None
 

@@ -18,7 +18,7 @@ class GRR(OneShot):
     """Generalized randomized response.
 
     A report is one value: the user's own value or one of the others. The probabilities are p =
-    e^ε/(e^ε + k − 1) and q = 1/(e^ε + k − 1). It has the smallest report and takes the least work.
+    e^ε/(e^ε + k − 1) and q = 1/(e^ε + k − 1). GRR has the smallest report and takes the least work.
     Choose it for small domains, k < 3e^ε + 2, where it has less variance than OUE.
 
     Kairouz, Bonawitz and Ramage, "Discrete distribution estimation under local privacy", ICML 2016.

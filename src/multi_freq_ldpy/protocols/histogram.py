@@ -178,8 +178,10 @@ class SHE(OneShot):
     The protocol is historic and has the largest report. It is useful where sums are wanted.
 
     Dwork, McSherry, Nissim and Smith, "Calibrating noise to sensitivity in private data analysis",
-    TCC 2006; Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy", NeurIPS
-    2020 (for the sampler).
+    TCC 2006.
+
+    The sampler: Canonne, Kamath and Steinke, "The discrete Gaussian for differential privacy",
+    NeurIPS 2020.
 
     Parameters
     ----------
@@ -260,13 +262,20 @@ class SHE(OneShot):
 
         Parameters
         ----------
-        reports : array
+        reports : array of ``report_dtype``
             Reports, one row per user.
 
         Returns
         -------
-        array
-            The same array: each entry is the contribution to its value.
+        array of int32
+            The same array. Each entry is the contribution to its value.
+
+        Examples
+        --------
+        >>> protocol = SHE(3, epsilon=1.0)
+        >>> protocol.contributions(protocol.randomize([0, 2], rng=1))
+        array([[-2,  0,  3],
+               [ 0, -2,  0]], dtype=int32)
         """
         return reports
 
@@ -281,7 +290,7 @@ class SHE(OneShot):
     def law(self, value: int) -> dict[bytes, Fraction]:
         """Raise ValueError: the noise has no bounds, so the reports cannot be listed.
 
-        ``log_law`` gives the exponents of the probabilities. The checks of privacy use them.
+        ``log_law`` gives the exponents of the probabilities. The privacy checks use them.
 
         Parameters
         ----------
@@ -292,8 +301,15 @@ class SHE(OneShot):
         ------
         ValueError
             Always.
+
+        Examples
+        --------
+        >>> SHE(3, epsilon=1.0).law(0)
+        Traceback (most recent call last):
+            ...
+        ValueError: distribution of SHE(k=3, epsilon=1.0) cannot be listed: entries are unbounded
         """
-        raise ValueError(f"law of {self!r} cannot be listed: entries are unbounded")
+        raise ValueError(f"distribution of {self!r} cannot be listed: entries are unbounded")
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
         raise ValueError(f"likelihood of {self!r} is not a fraction: use log_law")
@@ -310,5 +326,11 @@ class SHE(OneShot):
         -------
         Fraction
             The number −s·abs(x), exactly.
+
+        Examples
+        --------
+        >>> protocol = SHE(3, epsilon=1.0)
+        >>> protocol.log_law(0), protocol.log_law(-3)
+        (Fraction(0, 1), Fraction(-3, 2))
         """
         return -abs(x) * Fraction(self.weight, UNIT)

@@ -70,8 +70,9 @@ class UnaryEncoding(OneShot):
         p, q = self.chances
 
         def chance(report: bytes, real: bool = False) -> Fraction:
-            """Return the probability of a randomized zero vector, or of a report about a random
-            value.
+            """Return the probability of a fake report.
+
+            The fake is a randomized zero vector, or a report about a random value if ``real``.
             """
             m = int.from_bytes(report, "little").bit_count()
             likelier = (m * p / q + (self.k - m) * (1 - p) / (1 - q)) / self.k if real else 1
@@ -162,9 +163,9 @@ class OUE(UnaryEncoding):
 class THE(UnaryEncoding):
     """Thresholded histogram encoding.
 
-    A report has k bits. They tell which entries of a noisy one-hot vector pass the threshold θ. The
-    probabilities are p = 1 − ½e^(ε(θ − 1)/2) and q = ½e^(−εθ/2). The threshold is the number in (½,
-    1] with the least variance for rare values.
+    A report has k bits. A bit is 1 if its entry of a noisy one-hot vector exceeds the threshold θ.
+    The probabilities are p = 1 − ½e^(ε(θ − 1)/2) and q = ½e^(−εθ/2). The threshold is the number in
+    (½, 1] with the least variance for rare values.
 
     The report holds the bits and not the noise. Therefore the privacy loss as realised is below ε
     (0.896 at ε = 1). The attribute ``privacy`` states it.

@@ -62,8 +62,8 @@ def HE_Aggregator_MI(reports: Sent, k: int, epsilon: float, use_thresh: bool = T
     epsilon : float
         Privacy budget of one report.
     use_thresh : bool
-        True to count the entries that are at least 1 (thresholding, THE). False to add up the
-        entries (summation, SHE).
+        True counts the entries that are at least 1 (thresholding, THE). False adds up the entries
+        (summation, SHE).
 
     Returns
     -------
@@ -77,6 +77,14 @@ def HE_Aggregator_MI(reports: Sent, k: int, epsilon: float, use_thresh: bool = T
         If the reports or a parameter have a wrong type.
     ValueError
         If there are no reports, if a report is invalid, or if a parameter is out of range.
+
+    Examples
+    --------
+    >>> rows = [[0, 1, 0], [-1, 2, 0], [1, 0, 0]]
+    >>> HE_Aggregator_MI(rows, k=3, epsilon=2.0).round(2)
+    array([0.14, 0.86, 0.  ])
+    >>> HE_Aggregator_MI(rows, k=3, epsilon=2.0, use_thresh=False).round(2)
+    array([0., 1., 0.])
     """
     tally, channel = _tally(reports, k, epsilon, use_thresh)
     return (
@@ -95,9 +103,10 @@ def HE_Aggregator_IBU(
 ) -> Vector:
     """Return the frequencies estimated by iterative Bayesian update.
 
-    The update needs thresholding. It starts from the uniform distribution. It uses a matrix with
-    the probabilities of a 1 for the own value on the diagonal and for another value elsewhere. Each
-    row is scaled so that it adds up to 1.
+    The update needs thresholding. It starts from the uniform distribution. It uses a matrix of the
+    probabilities that an entry is at least 1. The diagonal has the probability for the own value,
+    and the other places have the probability for another value. Each row is scaled so that it adds
+    up to 1.
 
     Parameters
     ----------
@@ -131,6 +140,11 @@ def HE_Aggregator_IBU(
     ValueError
         If ``use_thresh`` is false, if there are no reports, if a report is invalid, or if a
         parameter is out of range.
+
+    Examples
+    --------
+    >>> HE_Aggregator_IBU([[0, 1, 0], [-1, 2, 0], [1, 0, 0]], k=3, epsilon=2.0).round(2)
+    array([0.14, 0.86, 0.  ])
     """
     if not use_thresh:
         raise ValueError(f"use_thresh must be true for the Bayesian update, not {use_thresh!r}")
@@ -154,7 +168,7 @@ def find_tresh(tresh: Any, epsilon: float) -> Any:
     Returns
     -------
     float or array
-        q (1 − q)/(p − q)² with p = 1 − e^(ε (tresh − 1)/2)/2 and q = e^(−ε tresh/2)/2.
+        Number q (1 − q)/(p − q)² with p = 1 − e^(ε (tresh − 1)/2)/2 and q = e^(−ε tresh/2)/2.
 
     Raises
     ------

@@ -17,7 +17,7 @@ from ..paper.shared import as_float, check_probabilities
 def VAR_Pure(p: ArrayLike, q: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> Any:
     """Return the variance of a frequency that is estimated from n reports.
 
-    The frequency is that of the users who took part.
+    The frequency is that among the users who took part.
 
     Parameters
     ----------
@@ -33,12 +33,17 @@ def VAR_Pure(p: ArrayLike, q: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> 
     Returns
     -------
     float or array
-        (f·p·(1 − p) + (1 − f)·q·(1 − q))/(n·(p − q)²).
+        Variance (f·p·(1 − p) + (1 − f)·q·(1 − q))/(n·(p − q)²).
 
     Raises
     ------
     ValueError
         If a parameter is out of range, or if ``q`` is not smaller than ``p``.
+
+    Examples
+    --------
+    >>> VAR_Pure(p=0.5, q=0.25, n=[100, 1000])
+    array([0.03 , 0.003])
     """
     (p, q), users, f = (
         check_probabilities(p, q),

@@ -42,8 +42,8 @@ class Solution(Mechanism):
     domain size. The solution keeps only the protocols that the factories return.
 
     ``Solution.of([…])`` takes protocols and solutions instead. A solution within a solution reports
-    on several attributes as one part. The attributes are those of the parts, in order, and so are
-    estimates and tallies.
+    on several attributes as one part. The attributes are those of the parts, in order. Estimates
+    and tallies have the same order.
 
     Parameters
     ----------
@@ -146,15 +146,15 @@ class Solution(Mechanism):
             or not all(isinstance(each, Mechanism) for each in parts)
         ):
             raise TypeError(
-                "protocols must be a list of protocols, one an attribute, not"
+                "protocols must be a list of protocols, one per attribute, not"
                 f" {validate.quote(parts)}"
             )
         object.__setattr__(self, "protocols", tuple(parts))
         for each in self.protocols:
             if not self.takes_solutions and not isinstance(each, Protocol):
                 raise TypeError(
-                    f"{type(self).__name__} takes protocols only, one an attribute: what it costs"
-                    f" over a solution is not known: {validate.quote(each)}"
+                    f"{type(self).__name__} takes protocols only, one per attribute: its privacy"
+                    f" loss over a solution is not known: {validate.quote(each)}"
                 )
         validate.record_size("protocols", sum(len(each.leaves) for each in self.protocols))
         if depth_of(self) > DEEPEST:
@@ -185,7 +185,7 @@ class Solution(Mechanism):
     ) -> Iterable[tuple[Counts, Counts]]:
         """Draw, for each part, its counts and the number of reports that speak of each value."""
 
-    # The verbs
+    # Main methods
 
     @property
     def d(self) -> int:
@@ -230,6 +230,14 @@ class Solution(Mechanism):
             If the tally is that of another mechanism, or if a report is invalid.
         TypeError
             If ``reports`` is neither a tally nor reports.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SPL
+        >>> solution = SPL(GRR, [2, 3], epsilon=4.0)
+        >>> estimates = solution.estimate(solution.randomize([[0, 2], [1, 2]] * 500, rng=1))
+        >>> [each.frequencies.round(2) for each in estimates]
+        [array([0.51, 0.49]), array([-0.02, -0.03,  1.05])]
         """
         return Estimates.of(self._as_tally(reports))
 
@@ -243,8 +251,8 @@ class Solution(Mechanism):
         Parameters
         ----------
         data : array of int, or list of arrays of int
-            Table with one row per user and one column per attribute. Or d histograms: entry j says
-            how many users hold each value of attribute j.
+            Table with one row per user and one column per attribute. Or d histograms: entry j is
+            the number of users who hold each value of attribute j.
         rng : None, int, SeedSequence, Generator or Stream
             Source of randomness. None, the default, is the operating system: use it to collect.
             Seeds are for simulations.
@@ -261,6 +269,13 @@ class Solution(Mechanism):
             list could be either records or histograms.
         TypeError
             If a value is not an integer.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import OUE, SMP
+        >>> tally = SMP(OUE, [2, 3], epsilon=2.0).simulate([[600, 400], [100, 0, 900]], rng=1)
+        >>> [int(part.n[0]) for part in tally], tally[1].counts
+        ([468, 532], array([ 89,  69, 234]))
         """
         held = self._histograms(data)
         stream, n = rng if isinstance(rng, np.random.Generator) else as_stream(rng), held[0].sum()
@@ -289,6 +304,14 @@ class Solution(Mechanism):
         ------
         ValueError
             If n is negative, if f is outside [0, 1], or if their shapes do not go together.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SMP, SPL
+        >>> SPL(GRR, [2, 3], epsilon=2.0).variance(1000).round(4)
+        array([0.0009, 0.0013])
+        >>> SMP(GRR, [2, 3], epsilon=2.0).variance(1000).round(4)
+        array([0.0004, 0.0004])
         """
         users, share = validate.users_and_share(n, f)
         return np.array(
@@ -314,20 +337,27 @@ class Solution(Mechanism):
         Raises
         ------
         ValueError
-            If ``record`` is not one record, or if the possible reports cannot be listed: they are
-            too many, or unbounded (SHE).
+            If ``record`` is not one record, or if the possible reports cannot be listed. They are
+            more than 2²⁰, or unbounded (SHE).
         TypeError
             If a value is not an integer.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SMP
+        >>> law = SMP(GRR, [2, 2], epsilon=2.0).law([0, 1])
+        >>> {report.hex(): round(float(chance), 3) for report, chance in law.items()}
+        {'0000': 0.44, '0001': 0.06, '0100': 0.06, '0101': 0.44}
         """
         values, single = validate.table("record", record, self.ks)
         if not single:
             raise ValueError(
-                f"record must be one value an attribute, d={self.d} of them, not"
+                f"record must have d={self.d} values, one per attribute, not"
                 f" {validate.quote(record)}"
             )
         return self._law(values[0].tolist())
 
-    # Shared by the verbs
+    # Helpers of the main methods
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
         return self._law(value.tolist()).get(reports.tobytes(), Fraction(0))
@@ -403,7 +433,8 @@ class Solution(Mechanism):
     def permanent(self) -> "Solution | None":
         """The solution over the permanent answers of the parts, or None if a part has none.
 
-        One report of it holds everything that is ever revealed about an unchanged record.
+        One report of that solution holds all information that is ever revealed about an unchanged
+        record.
         """
         lasting = [each.permanent for each in self.protocols if each.permanent is not None]
         if len(lasting) < len(self.protocols):
@@ -463,7 +494,7 @@ class Solution(Mechanism):
                 self._put(reports, rows[low : low + step], j)
 
     def _histograms(self, data: Any) -> list[Counts]:
-        """Return how many users hold each value of each attribute."""
+        """Return the number of users who hold each value of each attribute."""
         if self._look_like_histograms(data):
             held = [
                 validate.histogram(f"data[{j}]", each, k)
@@ -508,7 +539,7 @@ class Solution(Mechanism):
             )
         if (reporters := self._reporters(n)) != users:
             raise ValueError(
-                f"n must say for each value how many of the {users} users speak of it, not of"
+                f"n must say how many of the {users} users reported on each value, but it is of"
                 f" {reporters} users: {validate.quote(n)}"
             )
         for j, (each, (_, own)) in enumerate(zip(self.leaves, self.parts, strict=True)):
@@ -518,7 +549,7 @@ class Solution(Mechanism):
                 raise ValueError(f"attribute {j}: {error}") from None
 
     def _part_reporters(self, n: Counts) -> list[int]:
-        """Return how many users reported on each part."""
+        """Return the number of users who reported on each part."""
         pairs = zip(self.protocols, self._own_entries, strict=True)
         return [each._reporters(n[own]) for each, own in pairs]
 
@@ -623,7 +654,9 @@ def combine_laws(
     """
     size = prod(map(len, laws))
     if size > LARGEST_LAW:
-        raise ValueError(f"law lists every report: these protocols have too many, {size}")
+        raise ValueError(
+            f"distribution of reports cannot be listed: these protocols have {size} reports"
+        )
     return zip(product(*laws), product(*(law.values() for law in laws)), strict=True)
 
 

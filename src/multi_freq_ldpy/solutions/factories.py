@@ -35,11 +35,11 @@ def resolve_factories(
     factories = list(factory) if isinstance(factory, list | tuple) else [factory] * d
     if len(factories) != d:
         raise ValueError(
-            f"factory must be one for all or one for each of the d={d} attributes, not"
+            f"factory must be one factory, or a list of d={d} factories, one per attribute, not of"
             f" {len(factories)}: {validate.quote(factory)}"
         )
     protocols: list[Protocol] = []
-    known: dict[Any, Any] = {}  # a class makes equal protocols for equal domains: derive each once
+    known: dict[Any, Any] = {}  # a class makes equal protocols for equal domains: make each once
     for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
         if not callable(make):
             raise TypeError(

@@ -183,8 +183,8 @@ class RSFD(SideBySide):
         for each in self.leaves:
             if not each.moments.binary:
                 raise TypeError(
-                    f"RSFD needs contributions of 0 and 1, which those of {validate.quote(each)}"
-                    " are not"
+                    f"RSFD needs contributions of 0 and 1, but {validate.quote(each)} has other"
+                    " contributions"
                 )
 
     @cached_property
@@ -199,8 +199,8 @@ class RSFD(SideBySide):
             return None
         if any(fake.lows[0] != fake.lows[1] for fake in self.fakes):
             raise ValueError(
-                "balance=True needs fakes that are equally likely whatever they support: use"
-                " fake='zero'"
+                "balance=True needs fakes with the same lower ratio of probabilities for all"
+                f" reports, not fake={self.fake!r}: use fake='zero'"
             )
         scale = lcm(*(fake.lows[0].numerator for fake in self.fakes))
         inverse = [

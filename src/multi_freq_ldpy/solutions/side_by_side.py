@@ -55,7 +55,23 @@ class SideBySide(Solution):
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return the contribution of each report to each value of each attribute.
 
-        The shape is (n, number of frequencies), attributes in order.
+        Parameters
+        ----------
+        reports : array of ``report_dtype``
+            Reports as ``randomize`` returns them.
+
+        Returns
+        -------
+        array
+            Contributions, one row per report and one column per frequency, attributes in order.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SPL
+        >>> solution = SPL(GRR, [2, 3], epsilon=4.0)
+        >>> solution.contributions(solution.randomize([[0, 2], [1, 2]], rng=1))
+        array([[1, 0, 0, 0, 1],
+               [0, 1, 0, 0, 1]], dtype=uint8)
         """
         pairs = zip(self.protocols, self._fields_of(reports), strict=True)
         return np.concatenate([each.contributions(own) for each, own in pairs], axis=1)
@@ -78,7 +94,7 @@ class SideBySide(Solution):
         found = self._part_reporters(n)
         if len(set(found)) > 1:
             raise ValueError(
-                "n must be of the same users for every attribute, because every report speaks of"
-                f" every attribute, not of {validate.quote(found)}"
+                "n must be of the same users for every attribute, because every report is about all"
+                f" attributes, but the numbers of users are {validate.quote(found)}"
             )
         return found[0]

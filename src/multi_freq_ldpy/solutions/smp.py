@@ -92,7 +92,7 @@ class SMP(Solution):
     def privacy(self) -> Privacy:
         """The exact privacy losses, which are the largest among the parts.
 
-        A report is about one part, whichever two records are compared.
+        A report is about one part only.
         """
         whole, exactly = losses_of(self.protocols)
         one, _ = losses_of(self.protocols, attribute=True)
@@ -107,7 +107,10 @@ class SMP(Solution):
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """The number of the part, and its report padded with zeros to the length of the longest."""
+        """The dtype of a report: the number of the sampled part, and the report of this part.
+
+        The report of the part is padded with zeros to the length of the longest one.
+        """
         longest = max(each.report_bytes for each in self.protocols)
         number = symbol_dtype(len(self.protocols))
         return np.dtype([("attribute", number), ("payload", np.uint8, (longest,))])
@@ -175,6 +178,14 @@ class SMP(Solution):
         array of int64
             Contributions, one row per report and one column per frequency, attributes in order.
             They are 0 for attributes that the report is not about.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR
+        >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
+        >>> solution.contributions(solution.randomize([[0, 2], [1, 2]], rng=1))
+        array([[1, 0, 0, 0, 0],
+               [0, 0, 0, 1, 0]])
         """
         result = np.zeros((len(reports), self._entries), np.int64)
         for j, block, users, column in self._by_part(reports):

@@ -1,1 +1,1 @@
-"""Comparing protocols on data, and planning a collection."""
+"""Comparison of protocols on data, and planning of a collection."""

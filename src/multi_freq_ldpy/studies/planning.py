@@ -1,4 +1,4 @@
-"""Before collecting: which protocol, how many users, how much budget."""
+"""Planning of a collection: the choice of the protocol, the number of users and the budget."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,32 +18,32 @@ USERS = 10_000
 MOST_USERS = 2**62
 SMALLEST, LARGEST = 1e-3, 50.0
 FEWEST = 10
-"""Fewer answers than this, on average, are never enough: there might be none."""
+"""The least expected number of answers that can be enough. With fewer, there might be none."""
 
 
 @dataclass(frozen=True)
 class Recommendation:
     """One protocol, with its errors for users drawn from a population, and its costs.
 
-    Attributes
+    Parameters
     ----------
     protocol : Mechanism
         The protocol with its parameters.
     total : float
-        The expected squared error, added up over all values, if all are equally frequent.
+        The expected squared error, added up over all values, if all values are equally frequent.
     limit : float
-        How many times the least total that any protocol with this budget can promise.
+        The total, divided by the least total that a protocol with this budget can promise.
     error : float
-        The standard error of a value that nobody holds.
+        The standard error of a value with frequency 0.
     worst : float
         The largest standard error over all frequencies.
     report_bytes : int
-        The length of a report.
+        Length of a report in bytes.
     work : int
-        About how many machine words counting a report looks at.
+        Approximate number of machine words that are read to count one report.
     linked : str or None
-        Whether the reports of one user can be told to be of one user: "yes", "for large k" or "no".
-        None for protocols of one report.
+        Linkability of the reports of one user: "yes", "for large k" or "no". It is None for
+        protocols whose users report once.
     """
 
     protocol: Mechanism
@@ -57,7 +57,21 @@ class Recommendation:
 
 
 class Recommendations(tuple[Recommendation, ...]):
-    """Protocols, the one of least total error first."""
+    """The result of ``recommend``: a tuple of recommendations, in the order of total error.
+
+    Parameters
+    ----------
+    iterable : iterable of Recommendation
+        The recommendations.
+
+    Examples
+    --------
+    >>> found = recommend(4, 1.0, n=1000)
+    >>> [type(each.protocol).__name__ for each in found[:3]]
+    ['GRR', 'SS', 'OLH']
+    >>> found[0].report_bytes, round(found[0].worst, 4)
+    (1, 0.0526)
+    """
 
     __slots__ = ()
 
@@ -67,12 +81,23 @@ class Recommendations(tuple[Recommendation, ...]):
         Parameters
         ----------
         kind : {"pandas", "polars", "pyarrow", "dict"}, optional
-            The kind of table. By default it is a kind that is installed.
+            Kind of the table. None means the first kind that is installed.
 
         Returns
         -------
         table
-            The attributes of ``Recommendation`` as columns.
+            The columns are protocol, total, limit, error, worst, bytes and work. For a pair of
+            budgets there is also linked.
+
+        Raises
+        ------
+        ImportError
+            If the package for this kind of table is not installed.
+
+        Examples
+        --------
+        >>> recommend(100, 1.0, max_bytes=4).to_frame("dict")["protocol"]
+        ['OLH', 'BLH', 'GRR']
         """
         return frames.build_table(kind, self._columns())
 
@@ -107,35 +132,38 @@ class Recommendations(tuple[Recommendation, ...]):
 def recommend(
     k: int, epsilon: float | Sequence[float], n: int | None = None, max_bytes: int | None = None
 ) -> Recommendations:
-    """Return the protocols for k values and a budget, the one of least total error first.
+    """Return the protocols for k values and a budget, the protocol of least total error first.
 
-    Protocols that cannot realise the budget are left out, and so is dBitFlipPM, which has buckets
-    to choose.
+    Protocols that cannot realise the budget are left out. dBitFlipPM is left out too, because it
+    needs a number of buckets.
 
     Parameters
     ----------
     k : int
-        The number of values.
-    epsilon : float, or pair of floats
-        The budget, or (eps_perm, eps_1) for users who report again and again.
+        Number of possible values, which are 0, …, k − 1.
+    epsilon : float, or pair of float
+        Privacy budget of one report. For users who report again and again, it is the pair
+        (eps_perm, eps_1).
     n : int, optional
-        The number of users, drawn from a population; 10 000 by default.
+        Number of users. They are drawn from a population. None means 10 000 users.
     max_bytes : int, optional
-        The length of the longest report.
+        Length of the longest report in bytes. None means no limit.
 
     Returns
     -------
     Recommendations
-        One row per protocol. ``total`` is the expected squared error of all values together, if all
-        are equally frequent, and ``limit`` how many times the least that can be promised that is.
-        ``error`` is the standard error of a rare value, ``worst`` the largest over all frequencies.
-        For a pair of budgets, ``linked`` says whether the reports of one user can be told to be of
-        one user.
+        One row per protocol. ``total`` is the expected squared error, added up over all values, if
+        all values are equally frequent. ``limit`` is the total, divided by the least total that can
+        be promised. ``error`` is the standard error of a rare value, and ``worst`` is the largest
+        standard error over all frequencies. For a pair of budgets, ``linked`` says if the reports
+        of one user can be linked.
 
     Raises
     ------
     ValueError
-        If no protocol is left, or a parameter is out of range.
+        If no protocol is left, or if a parameter is out of range.
+    TypeError
+        If a parameter has the wrong type.
 
     Examples
     --------
@@ -161,7 +189,7 @@ def recommend(
             continue
         try:
             protocol = cls(size, *budgets)
-        except ValueError as error:  # a budget that this protocol cannot realise
+        except ValueError as error:  # this protocol cannot realise the budget
             refused = error
             continue
         if most is None or protocol.report_bytes <= most:
@@ -196,9 +224,10 @@ def _rate(protocol: Protocol, n: int, epsilon: float) -> Recommendation:
 def least_error(k: int, epsilon: float, n: int) -> float:
     """Return the mean squared error over k values, with sets of the best size.
 
-    For many users it is the least that a protocol with this budget can promise for all data: Ye and
-    Barg, "Optimal schemes for discrete distribution estimation under locally differential privacy",
-    2018. The users are given; for users drawn from a population (1 − 1/k)/k/n comes on top.
+    For many users it is the least that a protocol with this budget can promise for all data. The
+    proof is by Ye and Barg, "Optimal schemes for discrete distribution estimation under locally
+    differential privacy", 2018. The error is about the users who took part. For users who are drawn
+    from a population, add (1 − 1/k)/k/n.
     """
     e = np.exp(min(epsilon, 500.0))
     best = k / (1 + e)
@@ -217,26 +246,27 @@ def sample_size(
     f: float | None = None,
     of: str = "population",
 ) -> int:
-    """Return how many users are needed to estimate a frequency to within ± ``error``.
+    """Return the number of users that is needed to estimate a frequency to within ± ``error``.
 
     Parameters
     ----------
     factory : callable
-        ``factory(k, epsilon)`` is a protocol or a solution.
+        A protocol class, or a function. ``factory(k, epsilon)`` is a protocol or a solution.
     k : int, or list of int
-        The number of values; for a solution one number per attribute. The attribute with the
-        largest error counts.
-    epsilon : float, or pair of floats
-        The budget, or (eps_perm, eps_1) for protocols with two budgets.
+        Number of possible values, which are 0, …, k − 1. For a solution, a list with one number per
+        attribute. The attribute with the largest error decides.
+    epsilon : float, or pair of float
+        Privacy budget of one report. For protocols with two budgets, the pair (eps_perm, eps_1).
     error : float
-        How far the estimate may be off.
+        Largest error of the estimate that is allowed.
     level : float
-        The probability that it is not further off.
+        Probability with which an interval covers the true value. The interval is the estimate
+        ± ``error``.
     f : float, optional
-        The true frequency; by default the one with the largest error.
-    of : {"population", "sample"}
-        Whether the frequency is that of the population which the users are drawn from, or that of
-        the users who take part.
+        True frequency of the value. None means the frequency with the largest error.
+    of : {"sample", "population"}
+        Group whose frequency is meant: the users who took part, or the population that they were
+        drawn from. The default is "population".
 
     Returns
     -------
@@ -246,7 +276,9 @@ def sample_size(
     Raises
     ------
     ValueError
-        If no number of users is enough, or a parameter is out of range.
+        If no number of users is enough, or if a parameter is out of range.
+    TypeError
+        If ``factory`` does not make a protocol or a solution.
 
     Examples
     --------
@@ -270,7 +302,7 @@ def sample_size(
         n *= 2
         if n > MOST_USERS:
             raise ValueError(
-                f"error={error} cannot be reached: even {MOST_USERS} users have"
+                f"error={error} cannot be reached: even with {MOST_USERS} users the error is"
                 f" {z * _largest_std(mechanism, MOST_USERS, share, of):.2g}"
             )
     low = n // 2
@@ -291,27 +323,29 @@ def epsilon_for(
 ) -> float:
     """Return the smallest budget with which n users are enough for ± ``error``.
 
-    It is 0.001 at least, and found to a millionth.
+    The result is at least 0.001. Its relative error is at most a millionth.
 
     Parameters
     ----------
     factory : callable
-        ``factory(k, epsilon)`` is a protocol or a solution with one budget. For two, say how they
-        go together: ``lambda k, eps: LOSUE(k, 2 * eps, eps)``.
+        A protocol class, or a function. ``factory(k, epsilon)`` is a protocol or a solution with
+        one budget. For two budgets, give a function that sets both, such as
+        ``lambda k, eps: LOSUE(k, 2 * eps, eps)``.
     k : int, or list of int
-        The number of values; for a solution one number per attribute. The attribute with the
-        largest error counts.
+        Number of possible values, which are 0, …, k − 1. For a solution, a list with one number per
+        attribute. The attribute with the largest error decides.
     n : int
-        The number of users.
+        Number of users.
     error : float
-        How far the estimate may be off.
+        Largest error of the estimate that is allowed.
     level : float
-        The probability that it is not further off.
+        Probability with which an interval covers the true value. The interval is the estimate
+        ± ``error``.
     f : float, optional
-        The true frequency; by default the one with the largest error.
-    of : {"population", "sample"}
-        Whether the frequency is that of the population which the users are drawn from, or that of
-        the users who take part.
+        True frequency of the value. None means the frequency with the largest error.
+    of : {"sample", "population"}
+        Group whose frequency is meant: the users who took part, or the population that they were
+        drawn from. The default is "population".
 
     Returns
     -------
@@ -321,7 +355,9 @@ def epsilon_for(
     Raises
     ------
     ValueError
-        If no budget is enough, or a parameter is out of range.
+        If no budget is enough, or if a parameter is out of range.
+    TypeError
+        If ``factory`` does not make a protocol or a solution.
 
     Examples
     --------
@@ -348,7 +384,7 @@ def epsilon_for(
         raise refused[0]
     if errors[-1] > reach:
         raise ValueError(
-            f"error={error} cannot be reached with n={users} users: the best budget has"
+            f"error={error} cannot be reached with n={users} users: the error of the best budget is"
             f" {min(errors):.2g}"
         )
     high, low = grid[len(errors) - 1], grid[max(0, len(errors) - 2)]
@@ -361,7 +397,7 @@ def epsilon_for(
 def _check_aim(
     error: float, level: float, f: float | None, of: str
 ) -> tuple[float, float, float | None]:
-    """Return the error aimed at, how many standard errors it has to be, and the frequency."""
+    """Return the allowed error, the quantile of the level, and the frequency, all checked."""
     reach = validate.probability("error", error, 1e-9, 1.0)
     z = intervals.normal_quantile(validate.probability("level", level, 1e-6, 1 - 1e-12))
     validate.choice("of", of, ("sample", "population"))
@@ -369,7 +405,7 @@ def _check_aim(
 
 
 def check_budgets(name: str, epsilon: Any) -> tuple[float, ...]:
-    """Return one budget or two."""
+    """Return one budget or two budgets, checked."""
     if isinstance(epsilon, list | tuple | np.ndarray):
         if len(epsilon) != 2:
             raise ValueError(
@@ -381,7 +417,7 @@ def check_budgets(name: str, epsilon: Any) -> tuple[float, ...]:
 
 
 def _build_mechanism(factory: Any, k: Any, budgets: tuple[float, ...]) -> Any:
-    """Return what a factory makes."""
+    """Return the protocol or solution that a factory makes."""
     if not callable(factory):
         raise TypeError(
             "factory must be a protocol class, or a callable that makes a protocol or a solution,"
@@ -396,7 +432,7 @@ def _build_mechanism(factory: Any, k: Any, budgets: tuple[float, ...]) -> Any:
 
 
 def _largest_std(mechanism: Any, n: int, f: float | None, of: str, fewest: int = FEWEST) -> float:
-    """Return the standard error of the attribute with the largest, at f or at the worst f."""
+    """Return the largest standard error over all attributes, at f or at the worst frequency."""
     if n * min(mechanism.answering) < fewest:
         return float("inf")
     shares = np.array([0.0, 0.5, 1.0] if f is None else [f])
@@ -406,7 +442,7 @@ def _largest_std(mechanism: Any, n: int, f: float | None, of: str, fewest: int =
             seen.channel.sampled_variance(answering, np.array(n), shares, of), np.float64
         )
         worst = max(worst, float(variance.max()))
-        if f is None:  # a quadratic function of f, which may be largest between the ends
+        if f is None:  # a quadratic function of f may be largest between the ends
             start, middle, end = variance.tolist()
             bend, slope = 2 * (start + end - 2 * middle), 4 * middle - 3 * start - end
             if bend < 0 and 0 < slope < -2 * bend:

@@ -128,7 +128,7 @@ def factor_column(column: Any, known: Sequence[Any] = ()) -> Factored:
             column = column.unify_dictionaries().combine_chunks()
         if isinstance(column, pa.ChunkedArray):
             column = column.chunk(0) if column.num_chunks else pa.array([]).dictionary_encode()
-    except pa.ArrowException:  # a type without distinct values, such as lists
+    except pa.ArrowException:  # Arrow finds no distinct values of this type, such as lists
         return factor_list(column.to_pylist())
     distinct = column.dictionary.to_pylist()
     indices = column.indices

@@ -1,6 +1,6 @@
-"""Input and output of tables of all kinds, through narwhals.
+"""Input and output of tables of all kinds, by means of narwhals.
 
-The kinds are pandas, polars, Arrow, and dicts of lists. Dicts of lists need no further package.
+The kinds are pandas, polars, Arrow, and dicts of lists. Dicts of lists need no other package.
 """
 
 import sys
@@ -58,7 +58,7 @@ def kind_of(table: object, name: str = "table") -> str:
 
 
 def is_table(given: object) -> bool:
-    """Tell whether an object is a table."""
+    """Return True if an object is a table."""
     try:
         kind_of(given)
     except TypeError:
@@ -87,7 +87,7 @@ def require_columns(name: str, table: Any, wanted: Iterable[str]) -> list[str]:
 
 
 def columns_of(name: str, table: Any, wanted: Iterable[str]) -> dict[str, list[Any]]:
-    """Return columns as lists of one length; other columns are ignored."""
+    """Return columns as lists of one length. Other columns are ignored."""
     names, kind = require_columns(name, table, wanted), kind_of(table, name)
     chosen: Any = table
     if kind != DICT:
@@ -114,8 +114,8 @@ def factor_columns(
 ) -> dict[str, Factored]:
     """Return the distinct values of columns, and the index of the value in each row.
 
-    The table's own engine does the work, columns in parallel. ``wanted`` maps columns to the values
-    that are looked up first. Other columns are ignored.
+    The library of the table does the work, with columns in parallel. ``wanted`` maps columns to the
+    values that are looked up first. Other columns are ignored.
     """
     kind = kind_of(table, name)
     if kind == DICT:
@@ -135,7 +135,7 @@ def _factor_pandas(column: Any, known: Sequence[Any]) -> Factored:
         return Factored(column.cat.codes.to_numpy(), [*column.cat.categories.tolist(), None])
     try:
         codes, distinct = pandas.factorize(column)
-    except TypeError:  # for example lists
+    except TypeError:  # for example a column of lists
         return factor_list(column.tolist())
     values = distinct.tolist()
     if column.dtype == object and any(map(is_bit, values)):  # pandas might read True as 1
@@ -157,7 +157,7 @@ def _factor_polars(column: Any, known: Sequence[Any]) -> Factored:
 def messages_of(
     name: str, table: Any, column: str, size: int
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], Any]:
-    """Return the entries of a column that are ``size`` bytes, and the rows of the others.
+    """Return the entries of a column that have ``size`` bytes, and the rows of the others.
 
     The third result is the column itself.
     """
@@ -198,8 +198,8 @@ def build_reports(kind: str, column: str, reports: NDArray[Any], like: Any) -> A
 def build_table(kind: str | None, columns: Mapping[str, Any], like: Any = None) -> Any:
     """Return columns as a table of a kind.
 
-    By default it is the first kind that is installed. A pandas table gets the index of ``like``, if
-    that is given.
+    The kind None means the first kind that is installed. A pandas table gets the index of ``like``,
+    if it is given.
     """
     if kind is None:
         kind = next((each for each in KINDS if find_spec(each)), None)

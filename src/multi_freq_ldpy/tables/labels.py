@@ -1,4 +1,4 @@
-"""Labels of categories: which labels may be declared, and how they become numbers."""
+"""Labels of categories: validation of declared labels, and translation into numbers."""
 
 from collections.abc import Iterable, Mapping, Set
 from math import isfinite
@@ -12,7 +12,7 @@ from ..core import validate
 
 
 def identity_of(label: Any) -> tuple[bool, Any]:
-    """Return a key that tells labels apart: in a dict, True equals 1."""
+    """Return a key that distinguishes labels, because True equals 1 in a dict."""
     return isinstance(label, bool), label
 
 
@@ -40,7 +40,7 @@ class Factored(NamedTuple):
 def factor_list(values: list[Any]) -> Factored:
     """Return the distinct values of a list, and the index of the value of each entry.
 
-    In a dict, True equals 1. So if 0 or 1 occurs in any form, truth values are told apart from
+    In a dict, True equals 1. So if 0 or 1 occurs in any form, truth values are distinguished from
     numbers. If an entry cannot be hashed, such as a list, every entry counts as distinct.
     """
     try:
@@ -59,7 +59,7 @@ def factor_list(values: list[Any]) -> Factored:
 
 
 def is_bit(value: Any) -> bool:
-    """Tell whether a value equals 0 or 1, as truth values do."""
+    """Return True if a value equals 0 or 1, as truth values do."""
     return isinstance(value, Number | np.generic) and bool(value == 0 or value == 1)
 
 
@@ -105,7 +105,7 @@ def encode_column(
             f" and {len(labels) - 20:,} more" if len(labels) > 20 else ""
         )
         where = f"answer {name!r}" if one else f"column {name!r}, row {i}"
-        hint = f"{'missing' if absent else 'other'}= names one for it"
+        hint = f"set {'missing' if absent else 'other'} in the survey to name a category for it"
         alike = next((each for each in labels if str(each) == str(value)), None)
         if alike is not None:
             hint = f"{value!r} is not {alike!r}: one of them is text"
@@ -115,7 +115,7 @@ def encode_column(
 def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
     """Return the names and categories of attributes, checked."""
     if not isinstance(attributes, Mapping) or not attributes:
-        table = ": Survey.from_table looks at a table" if hasattr(attributes, "columns") else ""
+        table = ": use Survey.from_table for a table" if hasattr(attributes, "columns") else ""
         raise TypeError(
             f"attributes must map names to categories, not {validate.quote(attributes)}{table}"
         )
@@ -139,7 +139,7 @@ def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
             or len(set(labels)) != len(labels)
         ):
             raise ValueError(
-                f"categories of {name!r} must be two or more, all different when written, not"
+                f"categories of {name!r} must be two or more, all different, also as text, not"
                 f" {validate.quote(list(labels))}"
             )
         found[name] = labels
@@ -147,7 +147,7 @@ def check_attributes(attributes: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def check_label(name: str, value: Any) -> Any:
-    """Return a label; it must be a string, a number or a truth value that can be written."""
+    """Return a label. It must be a string, a number or a truth value that can be written."""
     if not isinstance(value, str | int | float) or (
         isinstance(value, float) and not isfinite(value)
     ):
@@ -155,7 +155,7 @@ def check_label(name: str, value: Any) -> Any:
             f"{name} must be strings, numbers or truth values, not {validate.quote(value)}"
         )
     if isinstance(value, int) and abs(value) >= 2**63:
-        raise ValueError(f"{name} must be numbers of 64 bits, not one of {value.bit_length()}")
+        raise ValueError(f"{name} must be numbers of 64 bits, not of {value.bit_length()} bits")
     if isinstance(value, str):
         try:
             value.encode()
@@ -181,7 +181,7 @@ def label_cells(labels: tuple[Any, ...], protocol: Any) -> tuple[Any, ...]:
 
 
 def is_missing(value: Any) -> bool:
-    """Tell whether a value is missing: None, NaN, NA or NaT."""
+    """Return True if a value is missing: None, NaN, NA or NaT."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     try:
