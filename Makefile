@@ -11,25 +11,27 @@ demo: $(VENV)/core
 	@echo
 	$(RUN) examples/twenty_rounds.py
 
-# What all the targets need, before any two of them run side by side.
+# Install the requirements of all targets, before two targets run at the same time.
 setup: $(VENV)/dev $(VENV)/docs
 
-# QUICK=1 asks for the short form of any target; those that write into docs/ write into build/ then.
+# QUICK=1 asks for the short form of any target. A target that writes into docs/ then writes into build/.
 QUICK ?=
 
-# The suite, on JOBS processes. QUICK=1 leaves out what draws many reports, takes long or starts processes.
+# The suite, on JOBS processes. QUICK=1 leaves out the tests that draw many reports, take long or start processes.
 JOBS ?= 2
 test: $(VENV)/dev
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(if $(QUICK),-m "not (statistical or slow or process)")
 
-# Hostile input, guided by coverage, from the corpus on: SECONDS for each target; `make fuzz KEEP=--keep` adds new small inputs to the corpus.
+# Fuzzing guided by coverage. It starts from the corpus and takes SECONDS for each target.
+# `make fuzz KEEP=--keep` adds new small inputs to the corpus.
 SECONDS := $(if $(QUICK),5,60)
 fuzz: $(VENV)/fuzz
 	$(RUN) fuzz/fuzz.py --seconds $(SECONDS) $(KEEP)
 
-# Faults planted one by one, each of which a named check or test must reject, into docs/faults.md: about five minutes.
-# `make mutants ONLY="GRR SS"` plants those with one of these words in name, place, check, test or mechanism;
-# `make mutants GENERATE="core/exact.py SMP._charges --most 20"` plants standard mutations of these, and lists those that live.
+# Mutation tests: a named check or test must reject each mutation. The result is docs/faults.md. Takes about five minutes.
+# `make mutants ONLY="GRR SS"` tries the mutations that have one of these words in name, place, check, test or mechanism.
+# `make mutants GENERATE="core/exact.py SMP._charges --most 20"` tries standard mutations of this file and this function.
+# It lists the mutations that no check and no test rejects.
 mutants: $(VENV)/dev
 	$(RUN) mutants/plant.py $(ONLY) $(if $(GENERATE),--generate $(GENERATE))
 
@@ -38,36 +40,39 @@ lint: $(VENV)/dev
 	$(RUN) -m ruff format --check .
 	$(VENV)/bin/lint-imports
 	$(RUN) tools/hygiene.py
+	$(RUN) tools/prose.py
+	$(RUN) tools/reference.py
 
-# The same as a hook of git, before every commit.
+# Install the same checks as a git hook, which runs before every commit.
 hooks: $(VENV)/dev
 	$(VENV)/bin/pre-commit install
 
 types: $(VENV)/dev
 	$(RUN) -m mypy
 
-# Everything beside the packages it is compared with, into docs/benchmark.md; `make bench QUICK=1` takes a minute.
+# The comparison with other packages, into docs/benchmark.md and docs/benchmark_rows.md. `make bench QUICK=1` takes a minute.
 bench: $(VENV)/bench
 	$(RUN) benchmarks/bench.py $(if $(QUICK),--quick)
 
-# Everything that is claimed, verified at length (a quarter of an hour), into docs/verification.md; `make verify QUICK=1` is a sample.
+# Verification of every claim, into docs/verification.md. Takes a quarter of an hour; `make verify QUICK=1` verifies a sample.
 verify: $(VENV)/dev
 	$(RUN) verification/verify.py $(if $(QUICK),--quick)
 
-# Privacy as measured, of this package and of others, into docs/audits.md; `make audits QUICK=1` takes a minute.
+# Audits: the privacy loss that is measured in this package and in others, into docs/audits.md. `make audits QUICK=1` takes a minute.
 audits: $(VENV)/bench
 	$(RUN) benchmarks/audits.py $(if $(QUICK),--quick)
 
-# The documentation, into build/docs: tutorials are run, and a warning is an error.
+# The documentation, into build/docs. Tutorials are run, and a warning is an error.
 docs: $(VENV)/docs
 	$(RUN) -m sphinx -W --keep-going -q -b html docs build/docs
+	$(RUN) tools/links.py build/docs
 	@echo build/docs/index.html
 
 # The pictures of the documentation, into docs/pictures.
 pictures: $(VENV)/dev
 	$(RUN) examples/pictures.py
 
-# Wheel and sdist, the wheel installed alone into an empty environment, the paper's listings run there.
+# Wheel and sdist. The wheel is installed into an empty environment, where the paper's listings are run.
 package: $(VENV)/dev
 	rm -rf dist .venv-wheel
 	$(RUN) -m build --outdir dist .
@@ -76,7 +81,7 @@ package: $(VENV)/dev
 	cd / && for n in 1 2 3 4; do $(CURDIR)/.venv-wheel/bin/python -I $(CURDIR)/tests/listing_$$n.py || exit 1; done
 	rm -rf .venv-wheel
 
-# What depends on NumPy and numba, on the oldest that pyproject.toml admits and without the extras.
+# The tests that depend on NumPy and numba, with the oldest versions that pyproject.toml admits and without the extras.
 OLDEST := $(addprefix tests/test_,$(addsuffix .py,vectors old_files randomness kernels input checks \
           several over_time clients functions functions_several worst_case))
 lowest:
@@ -86,7 +91,7 @@ lowest:
 	.venv-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal $(OLDEST) -m "not (statistical or slow or process or extras)"
 	rm -rf .venv-lowest
 
-# Without numba: vectors, reports, counts, clients and the functions of the paper.
+# The tests of vectors, reports, counts, clients and the functions of the paper, without numba.
 PLAIN := $(addprefix tests/test_,$(addsuffix .py,plain vectors old_files input privacy several nested \
          over_time clients functions functions_several worst_case postprocess))
 plain:

@@ -1,6 +1,7 @@
 """File hygiene: text files end with one newline, and have no trailing blanks and no conflict marks.
 
-``python tools/hygiene.py FILES…`` names what is wrong; without files it looks at all that git has.
+``python tools/hygiene.py FILES…`` lists the faults of these files. Without files it reads all files
+that git tracks.
 """
 
 import subprocess
@@ -14,14 +15,14 @@ CONFLICT = ("<" * 7 + " ", ">" * 7 + " ")
 
 
 def find_faults(path: Path) -> Iterator[str]:
-    """Yield what is wrong with a file, one sentence each."""
+    """Yield one sentence per fault of a file."""
     data = path.read_bytes()
     if len(data) > LARGEST:
         yield f"{path} has {len(data):,} bytes, more than {LARGEST:,}"
     if b"\0" in data or not data:
         return
     if b"\r\n" in data:
-        yield f"{path} has line ends of Windows"
+        yield f"{path} has Windows line ends"
     if not data.endswith(b"\n") or data.endswith(b"\n\n"):
         yield f"{path} must end with one newline"
     for number, line in enumerate(data.decode().splitlines(), 1):
@@ -32,7 +33,7 @@ def find_faults(path: Path) -> Iterator[str]:
 
 
 def main() -> int:
-    """Return 1 if anything is wrong."""
+    """Return 1 if a file has a fault, else 0."""
     listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True)
     names = sys.argv[1:] or listed.stdout.splitlines()
     paths = [Path(name) for name in names if not name.startswith(LEFT_ALONE)]
