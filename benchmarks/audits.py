@@ -1,9 +1,7 @@
-"""Privacy as measured, of this package and of others, side by side.
+"""Measured privacy of this package and of other packages, side by side.
 
-``make audits``, into docs/audits.md.
-
-Another package makes its reports in a process of its own, which writes them to a file; they are
-audited here.
+``make audits`` writes docs/audits.md. Another package makes its reports in a process of its own,
+which writes them to a file. This process reads the file and audits the reports.
 """
 
 import argparse
@@ -15,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from page import wrap
 from peers import INSTALLED, python_of
 from progress import Progress
 
@@ -50,7 +49,7 @@ assert bits[0] != bits[1], 'the two values have the same bit'
 
 @dataclass(frozen=True)
 class Row:
-    """What is audited: its name, who made it, what it is said to lose, and how to sample it."""
+    """A mechanism of another package: its name, package, stated ε, and code to sample it."""
 
     what: str
     package: str
@@ -115,9 +114,11 @@ OURS: list[tuple[str, Any, int]] = [
 
 
 def main() -> None:
-    """Audit everything, and write the page."""
+    """Audit all mechanisms, and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of the reports, into build/")
+    parser.add_argument(
+        "--quick", action="store_true", help="use a tenth of the reports, and write into build/"
+    )
     quick = parser.parse_args().quick
     reports, users = (100_000, 2_000) if quick else (1_000_000, 20_000)
     lines: list[str] = []
@@ -144,7 +145,7 @@ def main() -> None:
 
 
 def theirs(row: Row, n: int) -> Audit | None:
-    """Return the audit of what another package sends, or None where it cannot be installed."""
+    """Return the audit of reports of another package, or None if it cannot be installed."""
     python = python_of(row.package)
     if python is None:
         return None
@@ -181,38 +182,72 @@ def line(what: str, package: str, claimed: str, found: Audit) -> str:
 
 
 def page(lines: list[str], reports: int, users: int) -> str:
-    head = (
-        "| what | of | stated ε | measured, at least | event "
-        "| seen, for one input / for the other |"
+    """Return the page: an introduction, the table and notes about its rows."""
+    head = "| mechanism | package | stated ε | measured, at least | event | seen for each input |"
+    method = wrap(
+        "`audit` draws reports about two inputs, as they are sent, and returns a lower bound of ε.",
+        f"The bound holds with {100 * CONFIDENCE:g} % confidence.",
+        "It uses the limits of Clopper and Pearson, corrected for the number of tested events.",
+        "`audit` needs only a callable, so it measures other packages as well.",
     )
-    return f"""# Privacy as measured
-
-`audit` draws reports, as they are sent, about two inputs, and states a lower bound of ε that holds
-with {100 * CONFIDENCE:g} % confidence: the limits of Clopper and Pearson, corrected for the number
-of events tested. It needs nothing but a callable, so it measures other packages as well. These are
-measurements of released versions in the settings of the table, {reports:,} reports of each
-({users:,} users where a sample is a sequence of {ROUNDS} reports about an unchanged value), made by
-`make audits`. Where an event was never seen for one of the inputs, the true loss may be infinite;
-the bound then only says how many reports there were.
-
-{head}
-| --- | --- | ---: | ---: | --- | ---: |
-{chr(10).join(lines)}
-
-- **SS** of version 0.2.5 sends its set as an array whose first entry is the user's value whenever
-  the set holds it.
-- **L-GRR and L-OSUE** of version 0.2.5 draw the first round anew at every call, so the reports of a
-  user average out; the stated ε is eps_perm. Here a `Client`, or a `Panel`, remembers.
-- **RS+FD** at ε = 1 loses ln(2·(e − 1) + 1) = 1.49 between whole records, in every implementation:
-  that is the law of the solution. `privacy.report` says so here; the stated ε is that between
-  records which differ in one attribute.
-- **RAPPOR** of pure-ldp 1.2.0 never clears a bit that is 1: a report with the bit of a value at 0
-  excludes that value. Its stated ε is what its own `convert_f_to_eps` gives for f = 0.75 and one
-  hash function.
-
-The bounds of this package stay below what it states. `make verify` makes two hundred audits of each
-of four protocols, and looks how many exceed the exact loss ([report](verification.md)).
-"""
+    setting = wrap(
+        "`make audits` measured released versions in the settings of the table.",
+        f"Each row has {reports:,} reports.",
+        f"Rows about {ROUNDS} reports have {users:,} users instead; there, a sample is a sequence"
+        f" of {ROUNDS} reports about an unchanged value.",
+        "If the exact distribution does not choose the event, half of the sample chooses it, and"
+        " the other half tests it.",
+    )
+    never = wrap(
+        "If an event was never seen for one of the inputs, the true loss may be infinite.",
+        "The bound then depends on the number of reports rather than on the loss.",
+    )
+    notes = [
+        [
+            "**SS** of version 0.2.5 sends its set as an array.",
+            "If the set holds the user's value, that value is the first entry.",
+        ],
+        [
+            "**L-GRR and L-OSUE** of version 0.2.5 draw the first round again at every call, so the"
+            " reports of a user average out.",
+            "The stated ε is eps_perm.",
+            "In this package a `Client` or a `Panel` remembers the first round.",
+        ],
+        [
+            "**RS+FD** at ε = 1 loses ln(2·(e − 1) + 1) = 1.49 between whole records, in every"
+            " implementation.",
+            "The loss follows from the distribution of its reports.",
+            "In this package, `privacy.report` is this loss.",
+            "The ε that version 0.2.5 states is the loss between records that differ in one"
+            " attribute.",
+        ],
+        [
+            "**RAPPOR** of pure-ldp 1.2.0 never clears a bit that is 1.",
+            "So a report in which the bit of a value is 0 excludes that value.",
+            "The stated ε is the result of its own `convert_f_to_eps` for f = 0.75 and one hash"
+            " function.",
+        ],
+    ]
+    end = wrap(
+        "The bounds of this package stay below the stated ε.",
+        "`make verify` makes two hundred audits of each of four protocols, and counts the bounds"
+        " that exceed the exact loss ([report](verification.md)).",
+    )
+    return "\n".join(
+        [
+            "# Privacy as measured\n",
+            f"{method}\n",
+            f"{setting}\n",
+            f"{never}\n",
+            head,
+            "| --- | --- | ---: | ---: | --- | ---: |",
+            *lines,
+            "",
+            *[wrap(*each, bullet="- ") for each in notes],
+            "",
+            f"{end}\n",
+        ]
+    )
 
 
 if __name__ == "__main__":

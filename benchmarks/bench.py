@@ -1,9 +1,10 @@
-"""Measure the package beside what it is compared with, all in one run.
+"""Measure the package and the packages that it is compared with, all in one run.
 
-Ratios mean something, absolute times do not.
+Ratios carry over to another machine, absolute times do not.
 
-``python benchmarks/bench.py`` writes the page of the documentation; ``--quick`` takes about a
-minute and writes elsewhere.
+``python benchmarks/bench.py`` writes two pages of the documentation. ``--quick`` takes about a
+minute and writes into build/. ``--render`` measures nothing, and writes the pages again from the
+stored results.
 """
 
 import argparse
@@ -31,7 +32,10 @@ def main() -> None:
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="a minute's version: k = 100 only, short cells, no functions, no compiling",
+        help="short form of about a minute: k = 100 only, short turns, no functions, no compiling",
+    )
+    parser.add_argument(
+        "--render", action="store_true", help="write the pages again from the stored results"
     )
     parser.add_argument(
         "--output", type=Path, help="directory to write to (docs, or build with --quick or --only)"
@@ -40,7 +44,13 @@ def main() -> None:
     options = parser.parse_args()
     output = options.output or HERE.parent / ("build" if options.quick or options.only else "docs")
     seconds, times = (0.05, 2) if options.quick else (0.2, 3)
-    # What is measured is not how soon kernels are loaded
+    kept = output / "benchmark.json"
+    if options.render:
+        if not kept.exists():
+            parser.error(f"--render needs stored results, and {kept} does not exist")
+        write(json.loads(kept.read_text()), output)
+        return
+    # Kernels are loaded at once, because the time until they are loaded is not measured
     os.environ["MULTI_FREQ_LDPY_COMPILE"] = "always"
     peers = Peers()
     parts: dict[str, Callable[[], Any]] = {
@@ -61,24 +71,29 @@ def main() -> None:
         parser.error(
             f"--only must name parts among {', '.join(parts)}, not {', '.join(sorted(unknown))}"
         )
-    kept = output / "benchmark.json"
     results: Results = json.loads(kept.read_text()) if options.only and kept.exists() else {}
     results |= {"machine": machine(), "date": date.today().isoformat()}
     output.mkdir(parents=True, exist_ok=True)
     for name in wanted:
         results[name] = parts[name]()
-        # So that nothing is lost if a later part fails
+        # Results are stored after each part, because a later part may fail
         kept.write_text(json.dumps(results, indent=1) + "\n")
     peers.close()
-    text = page.markdown(results)
-    (output / "benchmark.md").write_text(text)
+    write(results, output)
+
+
+def write(results: Results, output: Path) -> None:
+    """Write the summary, the page with all rows and the picture."""
+    summary, rows = page.summary(results), page.rows(results)
+    (output / "benchmark.md").write_text(summary)
+    (output / "benchmark_rows.md").write_text(rows)
     if "batch" in results:
         page.plot(results["batch"], output / "benchmark.svg")
-    print(text)
+    print(rows, summary, sep="\n")
 
 
 def machine() -> Results:
-    """Say on what all this was measured."""
+    """Return the processor, the system and the versions of the measurement."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     cpu = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "")
     versions = {name: __import__(name).__version__ for name in ("numpy", "numba", "cryptography")}

@@ -1,4 +1,4 @@
-"""Tables of a million rows, beside the arrays and files that they are made of."""
+"""Tables of a million rows, compared with arrays and files of the same content."""
 
 import tempfile
 from collections.abc import Callable
@@ -21,7 +21,7 @@ Results = dict[str, Any]
 
 
 def tables(rows: int, times: int) -> Results:
-    """Time surveys of nine attributes on tables of every kind, and tallies of Parquet files."""
+    """Time surveys of nine attributes on four kinds of tables, and tallies of Parquet files."""
     people = datasets.population(20_000, rng=1)
     chosen = np.random.default_rng(1).integers(0, 20_000, rows)
     columns = {name: [values[i] for i in chosen] for name, values in people.items()}

@@ -1,4 +1,4 @@
-"""What is measured in this process, in turns with the processes of other packages."""
+"""Measurements in this process, in turns with the processes of other packages."""
 
 import sys
 from collections.abc import Callable
@@ -36,8 +36,9 @@ Results = dict[str, Any]
 
 
 class Peers:
-    """The processes of other packages, and one of this one for its functions, started when they are
-    needed.
+    """The processes of other packages, and one process for the functions of this package.
+
+    A process starts when it is first needed.
     """
 
     def __init__(self) -> None:
@@ -60,7 +61,7 @@ class Peers:
 
 
 def best(contenders: dict[str, Callable[[], float]], times: int) -> dict[str, float]:
-    """Let all take turns, and return the shortest of each."""
+    """Let all contenders take turns, and return the shortest time of each."""
     rounds = [{name: each() for name, each in contenders.items()} for _ in range(times)]
     return {name: min(each[name] for each in rounds) for name in contenders}
 
@@ -68,9 +69,9 @@ def best(contenders: dict[str, Callable[[], float]], times: int) -> dict[str, fl
 def peer_work(
     peers: Peers, package: str, what: Results | None, seconds: float, users: int | None = None
 ) -> tuple[Callable[[], float], int] | None:
-    """Return what runs a task of another package, and for how many users.
+    """Return a function that runs a task of another package, and the number of users.
 
-    None where it has no such thing.
+    Return None if the package does not have the task or cannot be installed.
     """
     worker = peers.get(package) if what else None
     if not worker:
@@ -80,7 +81,7 @@ def peer_work(
 
 
 def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
-    """Randomize and aggregate (tally and estimate) many users, in nanoseconds a user."""
+    """Randomize and aggregate (tally and estimate) many users, in nanoseconds per user."""
     found: list[Results] = []
     progress, cores = Progress("batch", len(ROWS) * len(domains)), parallel.count_threads()
     for i, (row, k) in enumerate((row, k) for row in ROWS for k in domains):
@@ -120,7 +121,7 @@ def batch(peers: Peers, domains: tuple[int, ...], seconds: float, times: int) ->
 
 
 def described(row: Row, k: int, task: str) -> dict[str, Results | None]:
-    """Return what the other packages are asked for."""
+    """Return the requests to the other packages."""
     function = {
         "stem": row.paper[0],
         "optimal": row.paper[1],
@@ -136,9 +137,9 @@ def described(row: Row, k: int, task: str) -> dict[str, Results | None]:
 
 
 def breakdown(domains: tuple[int, ...], seconds: float, times: int) -> list[Results]:
-    """Tell what ``randomize`` spends its time on, one thread.
+    """Measure the steps of ``randomize`` with one thread.
 
-    Inputs checked and copied, random bytes made, and the rest.
+    The steps are: inputs checked and copied, random bytes made, and the rest.
     """
     found = []
     for row in ROWS:
@@ -159,8 +160,9 @@ WORDS = np.empty(2**14, np.uint32)
 
 
 def stream(size: int) -> float:
-    """Return the seconds that our own ChaCha20 takes for so many bytes, measured on 32 megabytes at
-    most.
+    """Return the seconds that the package's own ChaCha20 takes for ``size`` bytes.
+
+    They are measured on 32 megabytes at most.
     """
     key, zero = np.frombuffer(bytes(32), "<u4"), np.uint64(0)
     pieces = max(1, min(size, 2**25) // WORDS.nbytes)
@@ -174,7 +176,7 @@ def stream(size: int) -> float:
 
 
 def limits(times: int) -> Results:
-    """Measure what is near the floor of this machine."""
+    """Measure work that is near the limits of the machine."""
     random = best({"ours": lambda: stream(2**25), "openssl": lambda: openssl(2**25)}, 3 * times)
     grr, values = GRR(100, 1.0), np.arange(10**7) % 100
     grr.randomize(values[:10])
@@ -212,7 +214,7 @@ def limits(times: int) -> Results:
 
 
 def counted(times: int) -> Results:
-    """Count a group of 1000 checked reports, as a service does, beside the kernel alone."""
+    """Measure ``count`` of 1000 checked reports, as in a service, and its kernel alone."""
     found = {}
     for protocol, kernel in ((GRR(100, 1.0), symbols.count), (OUE(100, 1.0), bit_counts.count)):
         reports = protocol.randomize(np.arange(1000) % 100)
@@ -231,7 +233,7 @@ def counted(times: int) -> Results:
 
 
 def simulation(users: int, times: int) -> list[Results]:
-    """Simulate a billion users, beside the batch API on a hundred thousand."""
+    """Simulate a billion users, and randomize a hundred thousand with the batch API."""
     found, k = [], 1000
     two: dict[str, Any] = {
         "L-GRR": LGRR,
@@ -240,11 +242,11 @@ def simulation(users: int, times: int) -> list[Results]:
         "L-OUE": LOUE,
         "L-OSUE": LOSUE,
     }
-    subjects: dict[str, Any] = {cls.__name__: cls(k, 1.0) for cls in (GRR, SUE, OUE, THE)}
-    subjects |= {name: cls(k, 2.0, 1.0) for name, cls in two.items()}
-    subjects |= {f"SPL[{cls.__name__}]": SPL(cls, [k] * 3, 1.0) for cls in (GRR, SUE, OUE, THE)}
-    subjects |= {f"SPL[{name}]": SPL(cls, [k] * 3, 2.0, 1.0) for name, cls in two.items()}
-    for name, protocol in subjects.items():
+    mechanisms: dict[str, Any] = {cls.__name__: cls(k, 1.0) for cls in (GRR, SUE, OUE, THE)}
+    mechanisms |= {name: cls(k, 2.0, 1.0) for name, cls in two.items()}
+    mechanisms |= {f"SPL[{cls.__name__}]": SPL(cls, [k] * 3, 1.0) for cls in (GRR, SUE, OUE, THE)}
+    mechanisms |= {f"SPL[{name}]": SPL(cls, [k] * 3, 2.0, 1.0) for name, cls in two.items()}
+    for name, protocol in mechanisms.items():
         held = np.full(k, users // k)
         d = len(protocol.parts)
         counts = held if d == 1 else [held] * d
@@ -268,7 +270,7 @@ def simulation(users: int, times: int) -> list[Results]:
 
 TUTORIALS: dict[
     str, dict[str, tuple[Any, str, bool]]
-] = {  # ours, and the stem and option of the paper's functions
+] = {  # the protocol, then the stem and the option of the paper's functions
     "one attribute": {
         "GRR": (GRR, "GRR", True),
         "SUE": (SUE, "UE", False),
@@ -298,9 +300,10 @@ TUTORIALS: dict[
 
 
 def tutorials(peers: Peers, users: int = 45_000, k: int = 74, repeats: int = 30) -> list[Results]:
-    """Compare protocols with ten budgets as the paper's tutorials do.
+    """Compare protocols with ten budgets, as in the paper's tutorials.
 
-    Version 0.2.5 does one repetition of one budget.
+    Version 0.2.5 is timed at one budget. The time of the comparison is computed from its time per
+    user.
     """
     found = []
     for name, contenders in TUTORIALS.items():
@@ -368,8 +371,9 @@ STEMS = (
 
 
 def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
-    """Call the functions of the paper in both packages, as its listings do, in microseconds a call
-    or a report.
+    """Call the functions of the paper in both packages, as in its listings.
+
+    Times are microseconds per call or per report.
     """
     found = []
     several = [*[(stem, True) for stem in STEMS], ("UE", False), ("LH", False), ("L_LH", False)]
@@ -390,14 +394,14 @@ def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
         what = {"stem": stem, "optimal": optimal, "k": k, "task": task}
         contenders: dict[str, Callable[[], float]] = {}
         users: dict[str, int] = {}
-        # The same number of users for both: some of the time is spent once a call
+        # Both packages have the same number of users, because each call has a fixed cost
         for package in (
             "multi-freq-ldpy",
             "ours",
         ):
             try:
                 work = peer_work(peers, package, what, seconds, users.get("multi-freq-ldpy"))
-            except RuntimeError as error:  # some functions of version 0.2.5 only raise
+            except RuntimeError as error:  # some functions of version 0.2.5 raise an exception
                 if package == "ours":
                     raise
                 print(f"left out: {error}", file=sys.stderr)
@@ -405,7 +409,7 @@ def functions(peers: Peers, seconds: float, times: int) -> list[Results]:
             if work:
                 contenders[package], users[package] = work
         took = best(contenders, times)
-        # Too close to tell: more turns, for both
+        # More turns for both packages if their times are close
         if len(took) == 2 and took["ours"] > 0.8 * took["multi-freq-ldpy"]:
             took = {
                 name: min(each, took[name]) for name, each in best(contenders, 6 * times).items()

@@ -1,15 +1,22 @@
-"""What was measured, as a page of Markdown and a picture."""
+"""Two pages of Markdown and a picture, made from the measurements.
 
+``summary`` returns docs/benchmark.md, and ``rows`` returns docs/benchmark_rows.md.
+"""
+
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 Results = dict[str, Any]
 PAPER, PURE = "multi-freq-ldpy", "pure-ldp"
+ROWS = "benchmark_rows.md"
+NAMES = {"numpy": "`import numpy` alone", "1000 of OUE": "OUE (1000 reports)"}
+"""Names on the page for two rows of the part "first report"."""
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Write a number with as many digits as matter."""
+    """Write a number with the digits that matter."""
     if value is None:
         return ""
     if value >= 100:
@@ -17,33 +24,176 @@ def number(value: float | None, digits: int = 2) -> str:
     return f"{value:.{max(0, digits - 1 - (value >= 10))}f}" if value >= 1 else f"{value:.2g}"
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], right: int = 1) -> str:
+    """Return a table in Markdown; columns from ``right`` on are aligned to the right."""
+    ruler = ["---" if i < right else "---:" for i in range(len(head))]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ruler, *rows]) + "\n"
+
+
+def wrap(*sentences: str, bullet: str = "") -> str:
+    """Return a paragraph or a list item in lines of at most 100 characters."""
+    text = (bullet + " ".join(sentences)).replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    lines = textwrap.fill(
+        text,
+        100,
+        subsequent_indent=" " * len(bullet),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def ratio(row: Results, other: str, ours: str) -> float | None:
     return row[other] / row[ours] if other in row else None
 
 
-def markdown(results: Results) -> str:
+def place(row: Results) -> str:
+    return f"{row['protocol']}, k = {row['k']}"
+
+
+def spread(values: Iterable[float]) -> str:
+    """Write the least and the largest number."""
+    found = sorted(values)
+    return f"{number(found[0])} to {number(found[-1])}"
+
+
+def told(results: Results) -> list[str]:
+    """Return two sentences: the packages that were measured, and the machine."""
     machine = results["machine"]
+    return [
+        f"`make bench` measured this package, multi-freq-ldpy 0.2.5 and pure-ldp 1.2.0 on"
+        f" {results['date']}.",
+        f"The machine has {machine['cores']} threads ({machine['cpu']}), and runs"
+        f" {machine['system']}, Python {machine['python']}, NumPy {machine['numpy']} and numba"
+        f" {machine['numba']}.",
+    ]
+
+
+def summary(results: Results) -> str:
+    """Return the page with the few ratios and limits that matter, for one screen."""
+    writers = (
+        ("batch", _short_batch),
+        ("functions", _short_functions),
+        ("tutorials", _short_tutorials),
+        ("batch", _short_unary),
+        ("simulation", _short_simulation),
+        ("scale", _short_scale),
+        ("first report", _short_report),
+    )
+    lines = [line for name, write in writers if name in results for line in write(results[name])]
+    return "\n".join(
+        [
+            "# Benchmark\n",
+            wrap(
+                *told(results),
+                "A ÷ B is the time of A divided by the time of B.",
+                "Only ratios carry over to another machine.",
+            )
+            + "\n",
+            table(["measurement", "result", "details"], lines, right=3),
+            wrap(
+                "`make bench` repeats the measurements and writes two pages: this one and [all"
+                f" rows]({ROWS}).",
+                "`make bench QUICK=1` takes about a minute and writes into `build/`.",
+                "Another page explains [the time of each step](speed.md).",
+            )
+            + "\n",
+        ]
+    )
+
+
+def _short_batch(rows: list[Results]) -> Iterable[list[str]]:
+    both = [row for row in rows if row["task"] == "both"]
+    for what, other, ours in (
+        ("all threads: 0.2.5 ÷ this package", PAPER, "all"),
+        ("one thread: 0.2.5 ÷ this package", PAPER, "one"),
+        ("all threads: pure-ldp ÷ this package", PURE, "all"),
+    ):
+        found = [(row[other] / row[ours], place(row)) for row in both if other in row]
+        if found:
+            (least, at), (most, _) = min(found), max(found)
+            yield [
+                f"Batches, {what}",
+                f"{number(least)} ({at}) to {number(most)}",
+                f"[batches]({ROWS}#batches)",
+            ]
+
+
+def _short_functions(rows: list[Results]) -> Iterable[list[str]]:
+    if found := [row[PAPER] / row["ours"] for row in rows if PAPER in row]:
+        yield [
+            "Functions of the paper: 0.2.5 ÷ this package",
+            spread(found),
+            f"[functions]({ROWS}#functions-of-the-paper)",
+        ]
+
+
+def _short_tutorials(rows: list[Results]) -> Iterable[list[str]]:
+    if found := [row[PAPER] / row["ours"] for row in rows if PAPER in row]:
+        yield [
+            "Comparisons of protocols: 0.2.5 ÷ `compare`",
+            spread(found),
+            f"[comparisons]({ROWS}#comparisons-of-protocols)",
+        ]
+
+
+def _short_unary(rows: list[Results]) -> Iterable[list[str]]:
+    most = _largest_unary(rows, 100)
+    yield [
+        "Unary reports ÷ random bytes by OpenSSL",
+        f"{number(most['one'] / most['limit'])} or less for k ≥ 100, one thread",
+        f"[limits]({ROWS}#ratios-and-limits)",
+    ]
+
+
+def _short_simulation(rows: list[Results]) -> Iterable[list[str]]:
+    found = [1e3 * row["simulated"] for row in rows if "users" not in row]
+    yield [
+        "`simulate` for 10⁹ users, k = 1000",
+        f"{spread(found)} ms",
+        f"[simulation]({ROWS}#simulation)",
+    ]
+
+
+def _short_scale(rows: list[Results]) -> Iterable[list[str]]:
+    most = max(rows, key=lambda row: row["n"])
+    yield [
+        f"Memory for {most['n']:,} users of {most['protocol'].partition('(')[0]}",
+        f"{number(most['megabytes'])} MB",
+        f"[scale]({ROWS}#scale)",
+    ]
+
+
+def _short_report(found: Results) -> Iterable[list[str]]:
+    yield [
+        "First report of a process ÷ `import numpy`",
+        spread(took / found["numpy"] for name, took in found.items() if name != "numpy"),
+        f"[first report]({ROWS}#first-report)",
+    ]
+
+
+def rows(results: Results) -> str:
+    """Return the page with all tables."""
     parts = [
-        "# Benchmark\n",
-        (
-            f"What `make bench` measured on {results['date']}: {machine['cpu']}, {machine['cores']}"
-            f" threads, {machine['system']}, Python {machine['python']}, NumPy {machine['numpy']},"
-            f" numba {machine['numba']}, OpenSSL through cryptography {machine['cryptography']}."
-            " Contenders in one line of a table took turns, each has its best of several, except"
-            " under Scale and First use, which ran once; only ratios mean something on another"
-            " machine. The other packages are called once a user, because that is the interface"
-            " they have, and with one thread; ours has arrays of users. [What the time is spent"
-            " on](speed.md) is explained on a page of its own.\n"
-        ),
+        "# Benchmark: all rows\n",
+        wrap(
+            *told(results),
+            f"OpenSSL is that of cryptography {results['machine']['cryptography']}.",
+            "A [summary](benchmark.md) has the most important ratios.",
+            "Another page explains [the time of each step](speed.md).",
+        )
+        + "\n",
+        wrap(
+            "All contenders of a row took turns.",
+            "Each time is the best of several turns, except where a section says otherwise.",
+            "Only ratios carry over to another machine.",
+            "The other packages are called once per user and with one thread, because their"
+            " interface takes one user per call.",
+            "This package takes arrays of users.",
+        )
+        + "\n",
     ]
     writers = (
-        ("batch", _goals),
-        ("limits", _limits),
         ("batch", _batch),
         ("breakdown", _breakdown),
         ("functions", _functions),
@@ -54,12 +204,44 @@ def markdown(results: Results) -> str:
         ("first use", _first_use),
         ("first report", _first_report),
     )
+    if "batch" in results or "limits" in results:
+        parts.append(_limits(results))
     parts += [write(results[name]) for name, write in writers if name in results]
     return "\n".join(parts)
 
 
-def _goals(rows: list[Results]) -> str:
-    """Say where the ratios are smallest."""
+def _limits(results: Results) -> str:
+    """Return the least ratios, and times beside the limits of the machine."""
+    lines: list[list[str]] = []
+    if "batch" in results:
+        lines += _extremes(results["batch"])
+    if "limits" in results:
+        lines += _floors(results["limits"])
+    text = wrap(
+        "A ÷ B is the time of A divided by the time of B.",
+        "“Random bytes by OpenSSL” is the time of OpenSSL for the random bytes of the reports.",
+        "The last column names the row of the result, or its setting.",
+    )
+    return f"## Ratios and limits\n\n{text}\n\n" + table(
+        ["measurement", "result", "row"], lines, right=3
+    )
+
+
+def _largest_unary(rows: list[Results], at_least: int) -> Results:
+    """Return the row of unary reports that is farthest from the limit of OpenSSL."""
+    return max(
+        (
+            row
+            for row in rows
+            if row["task"] == "randomize"
+            and row["protocol"] in ("SUE", "OUE")
+            and row["k"] >= at_least
+        ),
+        key=lambda row: row["one"] / row["limit"],
+    )
+
+
+def _extremes(rows: list[Results]) -> list[list[str]]:
     both = [row for row in rows if row["task"] == "both" and PAPER in row]
     counted = [
         row for row in rows if row["task"] == "aggregate" and PAPER in row and row["k"] >= 100
@@ -67,45 +249,38 @@ def _goals(rows: list[Results]) -> str:
     unary = [
         row for row in rows if row["task"] == "randomize" and row["protocol"] in ("SUE", "OUE")
     ]
-    lines = ["## In short\n", "![nanoseconds a user](benchmark.svg)\n"]
-    lines.append(
-        "Beside the markers: how many times as long 0.2.5 takes as this package with all threads.\n"
-    )
+    lines: list[list[str]] = []
 
     def smallest(what: str, chosen: list[Results], ours: str) -> None:
         if chosen:
             least = min(chosen, key=lambda row: row[PAPER] / row[ours])
-            lines.append(
-                f"- {what}: {number(least[PAPER] / least[ours])} times ({least['protocol']}, k ="
-                f" {least['k']}) or more."
-            )
+            lines.append([what, f"{number(least[PAPER] / least[ours])} or more", place(least)])
 
-    smallest(
-        "Against multi-freq-ldpy 0.2.5, all threads, randomize + tally + estimate", both, "all"
-    )
-    smallest("The same with one thread", both, "one")
+    smallest("Batches (randomize, tally, estimate), all threads: 0.2.5 ÷ this package", both, "all")
+    smallest("Batches, one thread: 0.2.5 ÷ this package", both, "one")
     for name in ("OLH", "SS"):
         smallest(
-            f"Aggregation of {name}, k ≥ 100, all threads",
+            f"Aggregation of {name}, k ≥ 100, all threads: 0.2.5 ÷ this package",
             [row for row in counted if row["protocol"] == name],
             "all",
         )
-    if unary:
-        for at_least in (5, 100):
-            most = max(
-                (row for row in unary if row["k"] >= at_least),
-                key=lambda row: row["one"] / row["limit"],
-            )
-            lines.append(
-                f"- Unary reports, k ≥ {at_least}, one thread:"
-                f" {number(most['one'] / most['limit'])} times what OpenSSL takes for the random"
-                f" bytes consumed ({most['protocol']}, k = {most['k']}), or less."
-            )
-        wide = [8 * row["bytes"] / row["bits"] for row in unary if row["k"] >= 100]
+    for at_least in (5, 100):
+        most = _largest_unary(rows, at_least)
         lines.append(
-            f"- Random bits for each bit of a unary report, k ≥ 100: {number(max(wide), 3)} or"
-            " fewer."
+            [
+                f"Unary reports, k ≥ {at_least}: one thread ÷ random bytes by OpenSSL",
+                f"{number(most['one'] / most['limit'])} or less",
+                place(most),
+            ]
         )
+    wide = [8 * row["bytes"] / row["bits"] for row in unary if row["k"] >= 100]
+    lines.append(
+        [
+            "Random bits per bit of a unary report, k ≥ 100",
+            f"{number(max(wide), 3)} or fewer",
+            "",
+        ]
+    )
     shares = []
     for name in ("SUE", "OUE", "SS"):
         for k in {row["k"] for row in rows}:
@@ -120,52 +295,54 @@ def _goals(rows: list[Results]) -> str:
             shares.append((counts["one"] / drawn["one"], name, k))
     share, name, k = max(shares)
     lines.append(
-        f"- Counting packed bits, one thread: {number(share)} of the time of drawing them ({name},"
-        f" k = {k}), or less.\n"
+        [
+            "Packed bits, one thread: counting ÷ drawing",
+            f"{number(share)} or less",
+            f"{name}, k = {k}",
+        ]
     )
-    return "\n".join(lines)
+    return lines
 
 
-def _limits(found: Results) -> str:
-    stream, grr = found["chacha"], found["grr"]
-    lines = [
-        f"- ChaCha20: {stream['openssl'] / stream['ours']:.0%} of OpenSSL's speed, one thread.",
-        (
-            f"- GRR's `randomize` of 10⁷ values: {number(grr['one'] / grr['copy'])} times copying"
-            f" them with one thread, {number(grr['all'] / grr['copy'])} with all."
-        ),
+def _speed(found: Results) -> str:
+    return f"{100 * found['chacha']['openssl'] / found['chacha']['ours']:.0f} %"
+
+
+def _floors(found: Results) -> list[list[str]]:
+    grr = found["grr"]
+    lines = [["ChaCha20, one thread: speed as a share of OpenSSL's speed", _speed(found), ""]]
+    threads = {"one": "one thread", "all": "all threads"}
+    lines += [
+        [
+            f"10⁷ values, {threads[each]}: `randomize` ÷ copying the values",
+            number(grr[each] / grr["copy"]),
+            "GRR, k = 100",
+        ]
+        for each in threads
     ]
     for k, cell in found["hashing"].items():
-        shares = [number(cell[name] / cell["numpy"]) for name in ("kernel", "one", "all")]
-        lines.append(
-            f"- Counting OLH, k = {k}: the kernel takes {shares[0]} of the time of one NumPy"
-            f" comparison (int64) a report and value, `tally` {shares[1]} with one thread and"
-            f" {shares[2]} with all."
-        )
-    for name, cell in found.get("count", {}).items():
-        lines.append(
-            f"- `count` of 1000 checked reports of {name}, k = 100:"
-            f" {number(1e6 * (cell['count'] - cell['kernel']))} µs more than its kernel."
-        )
-    return "\n".join(lines) + "\n"
+        tallies = {each: f"`tally`, {threads[each]}" for each in threads}
+        lines += [
+            [
+                f"{what} ÷ one NumPy comparison (int64) per report and value",
+                number(cell[each] / cell["numpy"]),
+                f"OLH, k = {k}",
+            ]
+            for each, what in {"kernel": "Counting kernel", **tallies}.items()
+        ]
+    lines += [
+        [
+            "`count` of 1000 checked reports: time beyond the kernel",
+            f"{number(1e6 * (cell['count'] - cell['kernel']))} µs",
+            f"{name}, k = 100",
+        ]
+        for name, cell in found.get("count", {}).items()
+    ]
+    return lines
 
 
 def _batch(rows: list[Results]) -> str:
-    head = [
-        "protocol",
-        "k",
-        "task",
-        "1 thread",
-        "all threads",
-        "limit",
-        "× limit",
-        "0.2.5",
-        "ratio, 1 thread",
-        "ratio, all",
-        "pure-ldp",
-        "ratio, all",
-    ]
-    lines = [
+    ours = [
         [
             row["protocol"],
             str(row["k"]),
@@ -174,23 +351,70 @@ def _batch(rows: list[Results]) -> str:
             number(row["all"]),
             number(row["limit"]),
             number(row["one"] / row["limit"]),
-            number(row.get(PAPER)),
-            number(ratio(row, PAPER, "one")),
-            number(ratio(row, PAPER, "all")),
-            number(row.get(PURE)),
-            number(ratio(row, PURE, "all")),
         ]
         for row in rows
     ]
-    text = (
-        "## Batches\n\nNanoseconds a user: ours with one thread and with all, the limit,"
-        " multi-freq-ldpy 0.2.5 and pure-ldp 1.2.0 with how many times longer they take."
-        " *aggregate* is tally and estimate; *both* adds the two. The limit of *randomize* is what"
-        " OpenSSL takes to make the random bytes that are consumed (for GRR, to copy the values),"
-        " that of *aggregate* to read the reports once; × limit is with one thread. ε = 1, or 2 and"
-        " 1 over time; solutions have d = 3; dBitFlipPM has b = k and k/5 bits.\n\n"
+    about = wrap(
+        "All times are nanoseconds per user.",
+        "*aggregate* is `tally` and `estimate`; *both* is the sum of *randomize* and *aggregate*.",
+        "The budget is ε = 1.",
+        "Protocols over time have eps_perm = 2, and eps_1 = 1 if they have a second round.",
+        "Solutions have d = 3 attributes.",
+        "dBitFlipPM has b = k buckets and k/5 bits.",
     )
-    return text + table(head, lines)
+    picture = wrap(
+        "The picture shows *both*.",
+        "A number beside the markers is the time of version 0.2.5 divided by the time of this"
+        " package with all threads.",
+    )
+    limit = wrap(
+        "The limit of *randomize* is the time that OpenSSL takes to make the random bytes that the"
+        " reports consume.",
+        "For GRR it is the time to copy the values.",
+        "The limit of *aggregate* is the time to read the reports once.",
+        "*÷ limit* is the time with one thread divided by the limit.",
+    )
+    head = ["protocol", "k", "task"]
+    return "\n".join(
+        [
+            "## Batches\n",
+            f"{about}\n",
+            f"{picture}\n",
+            "![nanoseconds per user of all packages and of the limit](benchmark.svg)\n",
+            "### This package and the limit of the machine\n",
+            f"{limit}\n",
+            table([*head, "1 thread", "all threads", "limit", "÷ limit"], ours),
+            *[
+                _other(rows, other, release)
+                for other, release in ((PAPER, "0.2.5"), (PURE, "1.2.0"))
+                if any(other in row for row in rows)
+            ],
+        ]
+    )
+
+
+def _other(rows: list[Results], other: str, release: str) -> str:
+    """Return the times of another package beside those of this package."""
+    lines = [
+        [
+            row["protocol"],
+            str(row["k"]),
+            row["task"],
+            number(row[other]),
+            number(ratio(row, other, "one")),
+            number(ratio(row, other, "all")),
+        ]
+        for row in rows
+        if other in row
+    ]
+    text = wrap(
+        f"*ns* is the time of {other} {release}.",
+        "The last two columns divide it by the time of this package, with one thread and with all"
+        " threads.",
+    )
+    return f"### {other} {release}\n\n{text}\n\n" + table(
+        ["protocol", "k", "task", "ns", "÷ 1 thread", "÷ all threads"], lines
+    )
 
 
 def _breakdown(rows: list[Results]) -> str:
@@ -199,18 +423,21 @@ def _breakdown(rows: list[Results]) -> str:
         rest = max(0.0, row["randomize"] - row["inputs"] - row["bytes"])
         times = [number(each) for each in (row["randomize"], row["inputs"], row["bytes"], rest)]
         lines.append([row["protocol"], str(row["k"]), number(row["consumed"]), *times])
-    text = (
-        "## What randomizing is spent on\n\nNanoseconds a user with one thread: inputs checked and"
-        " copied, random bytes made by the package's own ChaCha20, and all the rest, which turns"
-        " them into reports.\n\n"
+    text = wrap(
+        "Times are nanoseconds per user with one thread.",
+        "*random bytes* is the number of random bytes per user.",
+        "*inputs* is the time to check and copy the inputs.",
+        "*bytes made* is the time in which the package's own ChaCha20 makes the random bytes.",
+        "*rest* is all other time, in which the random bytes become reports.",
     )
-    return text + table(
-        ["protocol", "k", "random bytes", "ns", "inputs", "bytes made", "rest"], lines
+    return f"## Time of randomize by step\n\n{text}\n\n" + table(
+        ["protocol", "k", "random bytes", "total", "inputs", "bytes made", "rest"], lines
     )
 
 
 def _functions(rows: list[Results]) -> str:
-    slow = [row for row in rows if PAPER in row and row["ours"] > row[PAPER]]
+    compared = [row for row in rows if PAPER in row]
+    slow = [row for row in compared if row["ours"] > row[PAPER]]
     lines = []
     for row in rows:
         name = f"{row['stem']}_{row['task']}" + ("" if row["optimal"] else ", optimal=False")
@@ -223,16 +450,24 @@ def _functions(rows: list[Results]) -> str:
                 number(ratio(row, PAPER, "ours")),
             ]
         )
-    said = (
-        f"{len(slow)} of {len(rows)} are slower: "
+    said = [f"{len(compared)} of {len(rows)} rows have a time of version 0.2.5."]
+    if len(compared) < len(rows):
+        said.append("Version 0.2.5 could not run the functions of the other rows.")
+    said.append(
+        f"This package is slower in {len(slow)} rows: "
         + ", ".join(f"{row['stem']}_{row['task']} at k = {row['k']}" for row in slow)
+        + "."
         if slow
-        else f"None of {len(rows)} is slower."
+        else f"This package is slower in none of the {len(compared)} rows."
     )
-    return (
-        "## The functions of the paper\n\nMicroseconds a call (clients) or a report (aggregators;"
-        f" ten iterations of IBU), on lists as the paper's listings make them. {said}\n\n"
-        + table(["function", "k", "ours", "0.2.5", "ratio"], lines)
+    text = wrap(
+        "Times of clients are microseconds per call.",
+        "Times of aggregators are microseconds per report, and IBU makes ten iterations.",
+        "Reports are in lists, as in the listings of the paper.",
+        *said,
+    )
+    return f"## Functions of the paper\n\n{text}\n\n" + table(
+        ["function", "k", "this package", "0.2.5", "ratio"], lines
     )
 
 
@@ -247,12 +482,14 @@ def _simulation(rows: list[Results]) -> str:
         ]
         for row in rows
     ]
-    text = (
-        "## Simulation\n\nMilliseconds for k = 1000: `simulate` draws the tally from its law, or"
-        " for SS and OLH draws and counts without "
+    text = wrap(
+        "Times are milliseconds for k = 1000, with the estimate.",
+        "`simulate` draws the tally from its distribution.",
+        "For SS and OLH it draws reports and counts them, without keeping them.",
+        "The last two columns are `randomize` and `tally` of a batch.",
     )
-    head = ["protocol", "users simulated", "ms", "users randomized and tallied", "ms"]
-    return text + "keeping reports; beside it the batch API.\n\n" + table(head, lines)
+    head = ["protocol", "users simulated", "`simulate`, ms", "users in the batch", "batch, ms"]
+    return f"## Simulation\n\n{text}\n\n" + table(head, lines)
 
 
 def _tutorials(rows: list[Results]) -> str:
@@ -268,14 +505,15 @@ def _tutorials(rows: list[Results]) -> str:
                 number(ratio(row, PAPER, "ours")),
             ]
         )
-    text = (
-        "## Comparisons of protocols\n\nAs in the paper's tutorials: ten budgets, thirty"
-        ' repetitions, the estimator "norm", '
-        f"{rows[0]['users']:,} users with {rows[0]['k']} values. `compare` does all of it; version"
-        " 0.2.5 did one repetition of one budget, "
-        "and the rest is reckoned from that.\n\n"
+    text = wrap(
+        "The comparisons are those of the paper's tutorials.",
+        'They have ten budgets, thirty repetitions and the estimator "norm", for'
+        f" {rows[0]['users']:,} users with {rows[0]['k']} values.",
+        "`compare` ran once, and made the whole comparison.",
+        "Version 0.2.5 was timed at one budget.",
+        "Its time per user is multiplied by the users, the budgets and the repetitions.",
     )
-    return text + table(
+    return f"## Comparisons of protocols\n\n{text}\n\n" + table(
         ["tutorial", "protocols", "`compare`, seconds", "0.2.5, minutes", "ratio"], lines
     )
 
@@ -291,11 +529,14 @@ def _scale(rows: list[Results]) -> str:
         ]
         for row in rows
     ]
-    text = (
-        "## Scale\n\nRandomized and tallied a million at a time, all threads; the most memory the"
-        " process ever had.\n\n"
+    text = wrap(
+        "Users are randomized and tallied in batches of 2²⁰, with all threads.",
+        "Each row ran once, in a process of its own.",
+        "*MB* is the largest memory that the process had.",
     )
-    return text + table(["protocol", "users", "seconds", "ns a user", "MB"], lines)
+    return f"## Scale\n\n{text}\n\n" + table(
+        ["protocol", "users", "seconds", "ns per user", "MB"], lines
+    )
 
 
 def _tables(found: Results) -> str:
@@ -314,13 +555,23 @@ def _tables(found: Results) -> str:
         ]
         for row in found["parquet"]
     ]
+    surveys = wrap(
+        f"The tables have {found['rows']:,} rows with nine attributes.",
+        "`Survey.randomize` of a table is compared with `solution.randomize` of an array of"
+        " numbers.",
+        "`Survey.tally` is compared with `solution.tally`.",
+        "*ratio* is the time divided by the time for the array; *limit* is the ratio that should"
+        " not be exceeded.",
+    )
+    parquet = wrap(
+        "The second table is about a Parquet file of one attribute with k = 100.",
+        "*read* is the time to read the file, and *tally* the time to read and count it.",
+        "*share* is the first time divided by the second, and should be at least 0.5.",
+    )
     return (
-        f"## Tables\n\n{found['rows']:,} rows of nine attributes: `Survey.randomize` of tables"
-        " beside `solution.randomize` of the numbers, and `Survey.tally` beside `solution.tally`;"
-        " milliseconds, and times the array.\n\n"
-        + table(["what", "ms", "times the array", "limit"], lines)
-        + "\nTally of a Parquet file of one attribute (k = 100), beside reading it: the share of"
-        " the reader's speed is to be at least 0.5.\n\n"
+        f"## Tables\n\n{surveys}\n\n"
+        + table(["input", "ms", "ratio", "limit"], lines)
+        + f"\n{parquet}\n\n"
         + table(["protocol", "read, ms", "tally, ms", "share"], files)
     )
 
@@ -336,35 +587,44 @@ def _first_use(found: Results) -> str:
     ]
     head = ["protocol", "first randomize", "first tally", "again, randomize", "again, tally"]
     longest = sorted(found["kernels"].items(), key=lambda each: -each[1])
-    return (
-        f"## First use\n\nImporting NumPy takes {1e3 * found['numpy']:.0f} ms, this package"
-        f" {1e3 * found['package']:.0f} ms. Kernels are compiled when they are first used on a"
-        " machine; seconds with an empty cache, and in the next process:\n\n"
-        + table(head, lines)
-        + f"\nThat is several kernels each, {len(found['kernels'])} in all, which protocols share."
-        " The longest take, without those they call:"
-        f" {', '.join(f'{name} {number(took)} s' for name, took in longest[:6])}.\n"
+    imports = wrap(
+        f"Importing NumPy takes {1e3 * found['numpy']:.0f} ms.",
+        f"Importing this package, which imports NumPy, takes {1e3 * found['package']:.0f} ms.",
+        "Kernels are compiled when they are first used on a machine.",
+        "The table has seconds with an empty cache, and seconds in the next process.",
+        "Each compilation ran once.",
     )
+    kernels = wrap(
+        "Each protocol uses several kernels, and protocols share kernels.",
+        f"The table needs {len(found['kernels'])} kernels in all.",
+        "The time of a kernel excludes the kernels that it calls.",
+        "The longest times are:",
+        f"{', '.join(f'{name} {number(took)} s' for name, took in longest[:6])}.",
+    )
+    return f"## First use\n\n{imports}\n\n" + table(head, lines) + f"\n{kernels}\n"
 
 
 def _first_report(found: Results) -> str:
-    """Return what one report costs in a new process."""
+    """Return the cost of one report in a new process."""
     numpy = found["numpy"]
     limit = 1.3 * numpy + 0.05
     lines = [
-        [name, number(1e3 * took), number(took / numpy), number(1e3 * limit)]
+        [NAMES.get(name, name), number(1e3 * took), number(took / numpy), number(1e3 * limit)]
         for name, took in found.items()
     ]
-    return (
-        "## First report\n\nA new process that imports, makes a protocol and one report, with an"
-        " empty cache of kernels and without loading numba: milliseconds beyond an empty process,"
-        " and compared with `import numpy`. The limit is 1.3 times that plus 50 ms.\n\n"
-        + table(["one report of", "ms", "times `import numpy`", "limit, ms"], lines)
+    text = wrap(
+        "A new process imports the package, makes a protocol and makes one report.",
+        "Its cache of kernels is empty, and it does not load numba.",
+        "Times are milliseconds beyond an empty process, medians of several turns.",
+        "The limit is 1.3 times the time of `import numpy`, plus 50 ms.",
+    )
+    return f"## First report\n\n{text}\n\n" + table(
+        ["one report of", "ms", "÷ `import numpy`", "limit, ms"], lines
     )
 
 
 def plot(rows: list[Results], path: Path) -> None:
-    """Draw nanoseconds a user of all protocols, one panel a domain size."""
+    """Draw the nanoseconds per user of all protocols, with one panel per domain size."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -412,7 +672,7 @@ def plot(rows: list[Results], path: Path) -> None:
                 panel.annotate(times, (right, i), (7, -3), textcoords="offset points", fontsize=7)
         panel.set_title(f"k = {k}", fontsize=10)
         panel.set_xscale("log")
-        panel.set_xlabel("ns a user")
+        panel.set_xlabel("ns per user")
         panel.grid(axis="x", color="#eeeeee")
         panel.spines[["top", "right", "left"]].set_visible(False)
         panel.tick_params(axis="y", length=0)

@@ -1,6 +1,6 @@
 """Packages to compare with.
 
-Each is installed into an environment of its own and runs in a process of its own.
+Each package is installed into an environment of its own, and runs in a process of its own.
 """
 
 import json
@@ -19,9 +19,9 @@ INSTALLED = {
 
 
 def python_of(name: str) -> str | None:
-    """Return the interpreter of a package's environment, made if it is not there.
+    """Return the interpreter of a package's environment, which is made if it does not exist.
 
-    None where it cannot be installed.
+    Return None if the package cannot be installed.
     """
     home = ENVIRONMENTS / name
     python = home / "bin" / "python"
@@ -42,7 +42,7 @@ class Worker:
     """A process that times one package."""
 
     def __init__(self, package: str, python: str, release: str = "") -> None:
-        # Its own packages, cached
+        # Variables of this interpreter would change the packages and the cache of the other one
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
         }
@@ -55,7 +55,7 @@ class Worker:
         )
 
     def prepare(self, what: dict[str, Any], seconds: float, users: int | None = None) -> int:
-        """Set up work that takes about so many seconds, or for so many users.
+        """Set up work that takes about the given seconds, or work for the given number of users.
 
         Return the number of users.
         """
@@ -66,7 +66,7 @@ class Worker:
         )
 
     def run(self) -> float:
-        """Do the work once; return the seconds it took."""
+        """Do the work once, and return its seconds."""
         return float(self._ask(run=True)["seconds"])
 
     def _ask(self, **request: Any) -> dict[str, Any]:

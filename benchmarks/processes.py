@@ -1,7 +1,4 @@
-"""What is measured in processes of its own.
-
-Memory over many users, imports, and what is compiled at first use.
-"""
+"""Measurements in separate processes: memory for many users, imports, and compilation."""
 
 import json
 import os
@@ -38,8 +35,9 @@ print(time.perf_counter() - started, int(most.split()[1]) / 1024)
 
 
 def scale(sizes: tuple[int, ...]) -> list[Results]:
-    """Randomize and tally through constant memory, each size in a process of its own that says how
-    much that was.
+    """Randomize and tally with constant memory.
+
+    Each size has a process of its own, which prints its seconds and its memory.
     """
     found = []
     for protocol, most in (("GRR(100, 1.0)", 10**9), ("OUE(100, 1.0)", 10**8)):
@@ -72,7 +70,7 @@ import numpy as np
 import multi_freq_ldpy as m
 from numba.core import event
 
-class Kernels(event.Listener):  # seconds each takes, without those it calls
+class Kernels(event.Listener):  # seconds per kernel, without the kernels that it calls
     def __init__(self):
         self.running, self.seconds = [], {{}}
     def on_start(self, event):
@@ -133,13 +131,13 @@ FIRST = {
     **{name: f"{name}(OUE, [100] * 3, 1.0).randomize([3] * 3)" for name in ("SPL", "SMP", "RSFD")},
     "1000 of OUE": "OUE(100, 1.0).randomize([3] * 1000)",
 }
-"""What a device does: imports, a protocol, one report."""
+"""The work of a device: imports, a protocol, one report."""
 
 
 def first_report() -> Results:
-    """Time processes that make one report, with an empty cache of kernels, beside ``import numpy``.
+    """Time processes that make one report, with an empty cache of kernels, and ``import numpy``.
 
-    Medians of rounds in turns. What a process takes that does nothing is taken off.
+    The result has medians of nine rounds. The time of an empty process is subtracted.
     """
     environment = {
         name: value
@@ -179,11 +177,10 @@ def _names_in(code: str) -> str:
 
 
 def first_use() -> Results:
-    """Time imports, and what each protocol compiles at first use, with an empty cache each.
+    """Time imports, and the first use of each protocol with an empty cache.
 
-    The second time it is read from the cache.
-
-    Each kernel has the time it took where it took longest.
+    The second process reads the kernels from the cache. If several protocols compile a kernel, the
+    longest time counts.
     """
     environment = {
         name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"

@@ -1,4 +1,4 @@
-"""How far a long run is, also where there is no terminal."""
+"""Progress of a long run, also without a terminal."""
 
 import sys
 import time
@@ -7,7 +7,7 @@ from multi_freq_ldpy.files.progress import Progress as Bar
 
 
 class Progress(Bar):
-    """A bar on a terminal; elsewhere a line every ten seconds."""
+    """A bar on a terminal, and elsewhere a line every ten seconds."""
 
     next = 0.0
 

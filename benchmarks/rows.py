@@ -1,6 +1,4 @@
-"""What is measured: protocols and solutions, what other packages call them, and the limits beside
-them.
-"""
+"""Mechanisms that are measured, their names in other packages, and the limits of the machine."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -38,7 +36,7 @@ MOST = 10**7
 
 @dataclass(frozen=True)
 class Row:
-    """A protocol or solution for any k, and how other packages call it."""
+    """A protocol or a solution for any k, with its names in other packages."""
 
     name: str
     make: Callable[[int], Any]
@@ -98,9 +96,9 @@ def with_threads(threads: int, work: Callable[[], object]) -> float:
 
 
 class Ours:
-    """One protocol or solution of this package.
+    """The two tasks of one protocol or solution of this package, for n users.
 
-    Its two tasks for n users, n chosen so that both together take some time.
+    The number n is chosen such that both tasks together take about a given time.
     """
 
     def __init__(self, protocol: Any, seconds: float) -> None:
@@ -122,20 +120,20 @@ class Ours:
         return self.protocol.estimate(self.protocol.tally(self.reports))
 
     def consumed(self) -> float:
-        """Return the bytes of randomness that a user owns.
+        """Return the number of random bytes per user.
 
-        The few that rare cases read on are not among them.
+        Further bytes, which rare cases read, are not counted.
         """
         with counted_bytes() as total:
             self.randomize()
         return total[0] / self.n
 
     def copy(self) -> float:
-        """Copy the input: for reports that are little more than their input."""
+        """Copy the input, which is the limit for reports of about the size of their input."""
         return timed(self.values.copy)
 
     def generate(self) -> float:
-        """Make as many random bytes with OpenSSL's ChaCha20 as users own."""
+        """Make the random bytes of all users with OpenSSL's ChaCha20."""
         return openssl(round(self.consumed() * self.n))
 
     def read(self) -> float:
@@ -147,7 +145,7 @@ class Ours:
 
 @contextmanager
 def counted_bytes() -> Iterator[list[int]]:
-    """Count the bytes of the main stream that sources give out."""
+    """Count the bytes of the main stream that sources hand out."""
     total, users = [0], Source.users
 
     def counting(self: Source, n: int, stride: int) -> Any:
@@ -165,8 +163,9 @@ ZEROS, BUFFER = bytes(2**16), bytearray(2**16 + 64)
 
 
 def openssl(size: int) -> float:
-    """Return the seconds OpenSSL takes for so many bytes of a ChaCha20 key stream, measured on 64
-    megabytes at most.
+    """Return the seconds that OpenSSL takes for ``size`` bytes of a ChaCha20 key stream.
+
+    They are measured on 64 megabytes at most.
     """
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 

@@ -1,11 +1,11 @@
-"""Run in the environment of one package, ours or another's.
+"""Time one package, this one or another, in its environment.
 
-Time what a line of JSON names, answer with a line of JSON.
+A request is one line of JSON, and so is its answer.
 
-``{"prepare": what, "seconds": s}`` sets up work that takes about s seconds (or, with "users", for
-so many) and answers how many users that is; ``{"run": true}`` does it once and answers how many
-seconds it took. The functions of the paper have the same names in two packages, so both are called
-alike.
+``{"prepare": what, "seconds": s}`` sets up work that takes about s seconds. With "users", the work
+is for that number of users. The answer is the number of users. ``{"run": true}`` does the work
+once, and the answer is its seconds. The functions of the paper have the same names in two packages,
+so the same code calls both.
 """
 
 import inspect
@@ -62,10 +62,11 @@ def timed(work: Callable[[], object]) -> float:
 def sized(
     prepare: Callable[[int], Callable[[], object]], seconds: float
 ) -> tuple[Callable[[], object], int]:
-    """Return work for as many users as take about so many seconds, or as can be prepared in twenty
-    times as many.
+    """Return work that takes about the given seconds, and its number of users.
+
+    The number is smaller if preparing the work would take more than twenty times the seconds.
     """
-    n = 64  # enough for every attribute to be sampled
+    n = 64  # enough users for each attribute to be sampled
     prepare(n)()  # compiles
     while True:
         started = time.perf_counter()
@@ -97,7 +98,7 @@ def functions() -> dict[str, Callable[..., Any]]:
 
 
 def arguments(function: Callable[..., Any], k: int, optimal: bool) -> tuple[Any, ...]:
-    """Return what follows the first argument, by the names of the parameters."""
+    """Return the arguments after the first one, by the names of the parameters."""
     sizes = [k] * D
     known: dict[str, Any] = {
         "k": k,
@@ -124,9 +125,10 @@ def arguments(function: Callable[..., Any], k: int, optimal: bool) -> tuple[Any,
 
 
 def paper(what: dict[str, Any]) -> Callable[[int], Callable[[], object]]:
-    """``what``: the stem of the functions (SPL_GRR), k, optimal, and the task.
+    """Return a function that prepares calls of the paper's functions for n users.
 
-    Client, or the name of an aggregator.
+    ``what`` has the stem of the functions (SPL_GRR), k, optimal, and the task: Client, or the name
+    of an aggregator.
     """
     stem, k, task = what["stem"], what["k"], what["task"]
     client = functions()[f"{stem}_Client"]
@@ -136,7 +138,7 @@ def paper(what: dict[str, Any]) -> Callable[[int], Callable[[], object]]:
     kept: list[Any] = []
 
     def prepare(n: int) -> Callable[[], object]:
-        # As in the paper's listings
+        # The same steps as in the paper's listings
         values = np.random.default_rng(n).integers(k, size=(n, D) if several else n)
         if task == "Client":
             return lambda: [client(value, *rest) for value in values]

@@ -1,6 +1,6 @@
-"""What is verified at length.
+"""Parts of the verification.
 
-Each part is a list of jobs, and a job returns rows of what it found, or what does not hold.
+Each part is a list of jobs. A job returns rows of results, and the claims that do not hold.
 """
 
 from collections.abc import Callable
@@ -51,8 +51,9 @@ CHAINS: list[Any] = [cls for cls, budgets in _BUDGETS.items() if budgets == 2]
 
 @dataclass
 class Found:
-    """What a job found: numbers that add up, rows for the page, points for the picture, and what
-    does not hold.
+    """Result of a job: numbers to add up, rows for the page, and claims that do not hold.
+
+    Rows of the part "coverage" are also the points of the picture.
     """
 
     proved: dict[str, int] = field(default_factory=dict)
@@ -60,15 +61,16 @@ class Found:
     wrong: list[str] = field(default_factory=list)
 
     def holds(self, truth: bool, mechanism: Any, seed: int | None, why: str) -> None:
-        """Note what does not hold, so that it can be repeated.
+        """Note a claim that does not hold.
 
-        The mechanism with its parameters, the seed and the numbers.
+        The note has the mechanism with its parameters, the seed and the numbers, so the job can be
+        repeated.
         """
         if not truth:
             self.wrong.append(f"{mechanism!r}, seed {seed}: {why}")
 
     def add(self, what: str, many: int) -> None:
-        """Count what was gone through."""
+        """Add to the number of reports, settings or pairs that were tested."""
         self.proved[what] = self.proved.get(what, 0) + many
 
 
@@ -76,7 +78,7 @@ Job = Callable[[], Found]
 
 
 def jobs(quick: bool) -> dict[str, list[Job]]:
-    """Return the jobs of each part; the quick ones are a sample of them."""
+    """Return the jobs of each part, or a sample of them if ``quick``."""
     many = 10**5 if quick else 4 * 10**6
     audits: list[Job] = [partial(audited, i, 20 if quick else 200) for i in range(4)]
     fits: list[Job] = [partial(fit, each, many) for each in small()]
@@ -112,9 +114,7 @@ COMPARED: list[Any] = [
 
 
 def enumerated(way: str) -> Found:
-    """Hold the exact loss, over all reports and pairs of inputs, to what ``privacy`` says, on a
-    grid.
-    """
+    """Compare the exact loss, over all reports and pairs of inputs, with ``privacy``, on a grid."""
     found = Found()
     for mechanism in _grid(way):
         worst, said = exact_epsilon(mechanism), mechanism.privacy
@@ -165,9 +165,9 @@ def _grid(way: str) -> list[Any]:
 
 
 def audited(i: int, runs: int) -> Found:
-    """Count how often a bound of 99 % exceeds the exact loss over seeded runs.
+    """Count the bounds of 99 % confidence that exceed the exact loss, over seeded runs.
 
-    14 of 200 or more have a probability below 10⁻⁷.
+    With a correct audit, 14 or more of 200 bounds do so with a probability below 10⁻⁷.
     """
     mechanism = (GRR(10, 1.0), OUE(6, 1.0), SS(8, 1.0), OLH(7, 1.0))[i]
     exact, n = exact_epsilon(mechanism), 50_000
@@ -182,7 +182,7 @@ def audited(i: int, runs: int) -> Found:
 
 
 def audited_closely(n: int) -> Found:
-    """Hold the bound of a million reports to be within five per cent of the exact loss."""
+    """Check that the bound of a million reports is within five per cent of the exact loss."""
     found = Found()
     for mechanism in (GRR(10, 1.0), OUE(10, 1.0), SS(10, 1.0), OLH(10, 1.0)):
         bound = audit(mechanism, n, rng=1).epsilon
@@ -224,8 +224,9 @@ def settings(quick: bool) -> list[Any]:
 
 
 def moments(protocol: Any, quick: bool) -> Found:
-    """Hold counts of users who all hold one value to the channel's p and q, with so many reports
-    that half a per cent would show.
+    """Compare counts of users who all hold one value with the channel's p and q.
+
+    The number of reports is large enough to show an error of half a per cent.
     """
     channel, found, seed = protocol.channel, Found(), 11
     own, other = (float(s) for s in channel.spread)
@@ -261,7 +262,7 @@ def moments(protocol: Any, quick: bool) -> Found:
 
 
 def small() -> list[Any]:
-    """Return protocols whose reports can be listed."""
+    """Return mechanisms whose reports can be listed."""
     made = [cls(k, epsilon) for cls in ONE_SHOT for k, epsilon in ((3, 1.0), (5, 2.0))]
     made += [cls(3, 2.0, 1.0) for cls in CHAINS] + [DBitFlipPM(6, 2.0, b=4, d_bits=2)]
     return [
@@ -274,35 +275,35 @@ def small() -> list[Any]:
 
 
 def fit(mechanism: Any, n: int) -> Found:
-    """Hold reports to their law.
+    """Compare reports with their distribution.
 
-    As a control, laws whose two likeliest reports have one per cent less and more have to be
-    rejected.
+    As a control, a distribution that is one per cent off has to be rejected.
     """
     found, seed = Found(), 13
     law = laws_of(mechanism)[0]
     measured = measure_fit(mechanism, law, [0] * len(mechanism.ks), n, seed)
-    found.holds(not measured.unknown, mechanism, seed, "a report that the law does not have")
+    found.holds(not measured.unknown, mechanism, seed, "a report that has probability 0")
     z, control = (
         measured.deviations,
         replace(measured, expected=tilted(measured.expected)).deviations,
     )
-    found.holds(z < Z, mechanism, seed, f"{z:.1f} deviations from its law")
+    found.holds(z < Z, mechanism, seed, f"{z:.1f} deviations from its distribution")
     found.holds(
         control > Z or n < 10**6,
         mechanism,
         seed,
-        f"a wrong law is only {control:.1f} deviations away",
+        f"a wrong distribution is only {control:.1f} deviations away",
     )
     found.add("reports drawn for fits", n)
-    found.add("wrong laws rejected", int(control > Z))
+    found.add("wrong distributions rejected", int(control > Z))
     found.rows.append((repr(mechanism), f"{n:,}", len(law), f"{z:.1f}", f"{control:.1f}"))
     return found
 
 
 def tilted(expected: NDArray[Any]) -> NDArray[Any]:
-    """Return a law in which the likelier half of the outcomes has one per cent more, and the others
-    so much less.
+    """Return expected numbers in which the likelier half of the outcomes has one per cent more.
+
+    The other outcomes have less, such that the sum is the same.
     """
     order = np.argsort(-expected)
     more = order[: max(1, len(order) // 2)]
@@ -314,8 +315,9 @@ def tilted(expected: NDArray[Any]) -> NDArray[Any]:
 
 
 def below() -> Found:
-    """Hold whole numbers below m to be uniform, and a law that is one per cent off to be
-    rejected.
+    """Check that whole numbers below m are uniform.
+
+    As a control, a distribution that is one per cent off has to be rejected.
     """
     found = Found()
     for m in (2, 3, 7, 1000):
@@ -330,13 +332,14 @@ def below() -> Found:
             f"{z:.1f} deviations, the control {control:.1f}",
         )
         found.rows.append((f"whole numbers below {m}", f"{n:,}", m, f"{z:.1f}", f"{control:.1f}"))
-        found.add("wrong laws rejected", int(control > Z))
+        found.add("wrong distributions rejected", int(control > Z))
     return found
 
 
 def noise(n: int) -> Found:
-    """Hold the noise of SHE to its law, and the law of a budget one per cent larger to be
-    rejected.
+    """Compare the noise of SHE with its distribution.
+
+    As a control, the distribution for a budget one per cent larger has to be rejected.
     """
     found, reach = Found(), 40
     for epsilon in (0.5, 2.0):
@@ -363,7 +366,7 @@ def noise(n: int) -> Found:
         found.rows.append(
             (f"noise of {protocol!r}", f"{n:,}", 2 * reach + 1, f"{z:.1f}", f"{control:.1f}")
         )
-        found.add("wrong laws rejected", int(control > Z))
+        found.add("wrong distributions rejected", int(control > Z))
     return found
 
 
@@ -371,8 +374,9 @@ def noise(n: int) -> Found:
 
 
 def coverage(cls: Any, epsilon: float, quick: bool) -> Found:
-    """Add up the exact probability that 95 % intervals cover, on a grid of k, n and f, for the
-    users and for the population.
+    """Compute the exact probability that 95 % intervals cover, on a grid of k, n and f.
+
+    It is computed for frequencies of the users and of the population.
     """
     found = Found()
     cells = product(
@@ -410,7 +414,7 @@ def coverage(cls: Any, epsilon: float, quick: bool) -> Found:
 
 
 def few(cls: Any, quick: bool) -> Found:
-    """Hold the exact coverage of 20 to 200 reports to 95 % at least, over k, ε, n and f."""
+    """Check that the exact coverage of 20 to 200 reports is at least 95 %, over k, ε, n and f."""
     found, covered = Found(), []
     for k, epsilon, n, of in _few_cells(quick):
         protocol = cls(k, 2.5 * epsilon, epsilon) if cls in CHAINS else cls(k, epsilon)
@@ -420,9 +424,9 @@ def few(cls: Any, quick: bool) -> Found:
 
 
 def few_in_groups(quick: bool) -> Found:
-    """Hold the coverage for groups of two values to the same.
+    """Check that the exact coverage for groups of two values is at least 95 %.
 
-    Laws come from the listed reports, whether or not the channel knows them.
+    Distributions of counts come from the listed reports, also if the channel knows them.
     """
     found = Found()
     for cls in (GRR, OUE, SS, OLH):
@@ -457,8 +461,10 @@ def _hold_few(found: Found, protocol: Any, covered: list[float], n: int, of: str
 
 
 def difference(protocol: Any, of: str, quick: bool) -> Found:
-    """Hold the exact coverage of differences to 95 % at least: of two values among the same users,
-    and of one value among two groups of users.
+    """Check that the exact coverage of differences is at least 95 %.
+
+    Differences are between two values among the same users, and between two groups of users in one
+    value.
     """
     found, within, between = Found(), [], []
     pairs = [(0.0, 0.0), (0.1, 0.0), (0.5, 0.1), (0.3, 0.3)]

@@ -1,11 +1,13 @@
-"""Everything that is claimed, verified at length.
+"""Verification of all claims with many settings and reports.
 
-``make verify``, into docs/verification.md and a picture.
+``make verify`` writes docs/verification.md and a picture.
 """
 
 import argparse
 import os
+import re
 import sys
+import textwrap
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -20,63 +22,80 @@ from multi_freq_ldpy.files.progress import Progress
 
 ROOT = Path(__file__).parent.parent
 HEADS = {
-    "enumeration": ("", "settings", "pairs of a report and an input"),
+    "enumeration": ("mechanisms", "settings", "pairs of a report and an input"),
     "audits": (
         "protocol",
         "runs",
-        "reports a run",
+        "reports per run",
         "mean bound",
         "largest bound",
         "above the exact loss",
     ),
-    "moments": ("protocol", "reports", "mean", "p", "deviations", "would show from"),
-    "fit": ("what", "reports", "outcomes", "deviations", "deviations of a wrong law"),
+    "moments": ("protocol", "reports", "mean", "p", "largest z", "detectable error"),
+    "fit": ("source", "draws", "outcomes", "z", "z of the control"),
     "few reports": ("protocol", "values", "settings", "least coverage", "mean coverage"),
-    "differences": ("protocol", "of", "for", "settings", "least coverage", "mean coverage"),
+    "differences": (
+        "protocol",
+        "difference of",
+        "frequency of",
+        "settings",
+        "least coverage",
+        "mean coverage",
+    ),
 }
 ABOUT = {
     "enumeration": (
-        "The exact loss over all reports and all pairs of inputs, in rational arithmetic, is what"
-        " `privacy` says: one report and a lifetime, whole records and one attribute."
+        "The exact loss is the largest one over all reports and all pairs of inputs, in rational"
+        " arithmetic. It equals the loss that `privacy` states, in every setting. The comparison is"
+        " made for one report and for a lifetime, between whole records and in one attribute."
     ),
     "audits": (
-        "Bounds of 99 % confidence from reports on the wire, over seeded runs (the exact loss is 1"
-        " throughout): a right audit exceeds the exact loss in one run of a hundred at most."
+        "The bounds have 99 % confidence. They come from reports on the wire, over seeded runs. The"
+        " exact loss is 1 in every row. The bound of a correct audit exceeds the exact loss with a"
+        " probability of at most 1 %."
     ),
     "moments": (
-        "What users who all hold the last value contribute to it, and to every other one, against p"
-        " and q as stated: the largest deviation, and from which relative error of p on it would"
-        " exceed six deviations."
+        "All users hold the last value. Their mean contribution to this value is compared with p,"
+        " and their mean contribution to each other value with q. *largest z* is the largest"
+        " deviation, in standard deviations. *detectable error* is the relative error of p whose"
+        " deviation would be six standard deviations."
     ),
     "fit": (
-        "Chi-square of reports against their law, in standard deviations; and against a law that is"
-        " one per cent off, which has to be rejected (beyond six)."
+        "Reports are compared with their distribution by chi-square. *z* is the deviation in"
+        " standard deviations. The control is a distribution that is one per cent off. It has to be"
+        " rejected, which means a deviation of more than six."
     ),
     "few reports": (
-        "The exact probability that 95 % intervals of 20 to 200 reports cover the true frequency,"
-        " over k = 2, 10, 100, ε = 0.5, 1, 3, 6 and f from 0 to 1, of the users and of the"
-        " population. It is 95 % at least everywhere. Groups are of two of eight values, with ε up"
-        " to 2. The last row is the mean over all settings of single values: 97 % at most."
+        "Coverage is the exact probability that a 95 % interval covers the true frequency. The"
+        " settings are 20 to 200 reports, k = 2, 10, 100, ε = 0.5, 1, 3, 6 and f from 0 to 1. Half"
+        " of them are about a frequency of the users, and half about one of the population."
+        " Coverage is at least 95 % in every setting. Rows with two values are about groups of two"
+        " among eight values, with ε up to 2. The last row is the mean over all settings of single"
+        " values, which is 97 % at most."
     ),
     "differences": (
-        "The exact probability that 95 % intervals of differences cover, with 15 to 50 reports:"
-        " two values among the same users, and one value among two groups of users. It is 95 % at"
-        " least everywhere."
+        "Coverage is the exact probability that a 95 % interval covers the true difference, with 15"
+        " to 50 reports. A difference is between two values among the same users, or between two"
+        " groups of users in one value. Coverage is at least 95 % in every setting."
     ),
     "coverage": (
-        "The exact probability that 95 % intervals cover the true frequency, over k = 2, 10, 100, ε"
-        " = 0.5, 1, 3, 6, n from 100 to 20 000 and f from 0 to 0.9, of the users and of the"
-        " population. Where counts are too small for the normal law, intervals are exact ones,"
-        " which cover more."
+        "Coverage is the exact probability that a 95 % interval covers the true frequency. The"
+        " settings are k = 2, 10, 100, ε = 0.5, 1, 3, 6, n from 100 to 20 000 and f from 0 to 0.9."
+        " Half of them are about a frequency of the users, and half about one of the population."
+        " If counts are too small for the normal distribution, the intervals are exact, and they"
+        " cover more."
     ),
 }
+LONG_NUMBER = re.compile(r"\d+\.\d{7,}")
 
 
 def main() -> int:
-    """Run all parts, write the page and the picture, and say what does not hold."""
+    """Run all parts, write the page and the picture, and print the claims that do not hold."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a sample of everything, into build/")
-    parser.add_argument("--only", help="one part only, into build/")
+    parser.add_argument(
+        "--quick", action="store_true", help="run a sample of all parts, into build/"
+    )
+    parser.add_argument("--only", help="run only this part, into build/")
     given = parser.parse_args()
     chosen = {
         name: jobs for name, jobs in parts.jobs(given.quick).items() if given.only in (None, name)
@@ -133,7 +152,7 @@ def main() -> int:
 
 def page(found: dict[str, list[parts.Found]], proved: Counter[str], wrong: list[str]) -> str:
     """Return the report as Markdown."""
-    lines = ["# Verification", "", "Made by `make verify`, with fixed seeds.", ""]
+    lines = ["# Verification", "", "`make verify` wrote this page, with fixed seeds.", ""]
     lines += [f"- {many:,} {what}" for what, many in proved.items()]
     lines += [f"- {len(wrong)} results that do not hold" if wrong else "- every result holds", ""]
     for name, results in found.items():
@@ -148,18 +167,28 @@ def page(found: dict[str, list[parts.Found]], proved: Counter[str], wrong: list[
             results = [parts.Found(rows=[*shown, total])]
         head = HEADS[name]
         lines += [
-            ABOUT[name],
+            wrap(ABOUT[name]),
             "",
             f"| {' | '.join(head)} |",
             "|" + " --- |" + " ---: |" * (len(head) - 1),
         ]
-        lines += [
-            f"| {' | '.join(f'{each:,}' if isinstance(each, int) else str(each) for each in row)} |"
-            for one in results
-            for row in one.rows
-        ]
+        lines += [f"| {' | '.join(map(cell, row))} |" for one in results for row in one.rows]
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def wrap(text: str) -> str:
+    """Return a paragraph in lines of at most 100 characters, which keep "k = 2" together."""
+    text = text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    lines = textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def cell(content: Any) -> str:
+    """Return the text of a cell, with at most five digits of long parameters."""
+    if isinstance(content, int):
+        return f"{content:,}"
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.5g}", str(content))
 
 
 def mean_of_few(rows: list[tuple[Any, ...]]) -> float:
@@ -171,7 +200,7 @@ def mean_of_few(rows: list[tuple[Any, ...]]) -> float:
 def coverage(rows: list[tuple[object, ...]]) -> list[str]:
     """Return the coverage of intervals by protocol."""
     lines = [
-        ABOUT["coverage"],
+        wrap(ABOUT["coverage"]),
         "",
         "| protocol | settings | least | median | most |",
         "| --- | ---: | ---: | ---: | ---: |",
