@@ -1,4 +1,7 @@
-"""How the documentation is built: ``make docs``."""
+"""Configuration of the documentation, which ``make docs`` builds."""
+
+import re
+from typing import Any
 
 from multi_freq_ldpy import __version__
 
@@ -23,8 +26,13 @@ html_title = "multi-freq-ldpy"
 html_theme_options = {
     "show_prev_next": False,
     "navbar_align": "left",
-    "secondary_sidebar_items": ["page-toc"],
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
+html_sidebars = {"index": []}
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
@@ -33,6 +41,11 @@ suppress_warnings = ["config.cache"]
 napoleon_use_param = napoleon_use_rtype = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+autodoc_preserve_defaults = True
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autosummary_ignore_module_all = False
 sphinx_gallery_conf = {
@@ -45,3 +58,25 @@ sphinx_gallery_conf = {
     "min_reported_time": 1000,
     "abort_on_example_error": True,
 }
+
+# Types that NumPy and the package spell out at length, and the words that signatures show
+SHORT = {
+    r"~(?!multi_freq_ldpy)(?:\w+\.)*(\w+)": r"\1",
+    r"_Buffer \|.*?_NestedSequence\[complex \| bytes \| str\]": "array",
+    r"ndarray\[tuple\[Any, \.\.\.\], dtype\[\w+\]\]": "array",
+    r"\| (?:np\.)?integer\[Any\] \| bytes \| SeedSequence \| Generator \| None \| (\S+Stream)": (
+        r"| Generator | \1 | None"
+    ),
+}
+
+
+def shorten(text: str | None) -> str | None:
+    """Return a signature or the type of its result, with short types."""
+    for long, short in SHORT.items():
+        text = re.sub(long, short, text) if text else text
+    return text
+
+
+def setup(app: Any) -> None:
+    """Let autodoc shorten every signature."""
+    app.connect("autodoc-process-signature", lambda *event: (shorten(event[5]), shorten(event[6])))

@@ -42,18 +42,21 @@ def solutions() -> str:
     return table(["solution", "a report is", "choose it for"], rows)
 
 
-def summary(names: list[str]) -> str:
-    """Return a list of names for the reference."""
-    head = "\n.. autosummary::\n   :toctree: reference\n   :nosignatures:\n\n"
+def summary(caption: str, names: list[str]) -> str:
+    """Return a list of names for the reference, with its caption in the sidebar."""
+    head = (
+        f"\n.. autosummary::\n   :toctree: reference\n   :nosignatures:\n   :caption: {caption}\n\n"
+    )
     return head + "".join(f"   {name}\n" for name in names) + "\n"
 
 
 TABLES: dict[str, Callable[[], str]] = {
     "protocols": protocols,
     "solutions": solutions,
-    "one_shot": lambda: summary([*ONE_SHOT, "best"]),
-    "several": lambda: summary(list(registry.SOLUTIONS)),
+    "one_shot": lambda: summary("One attribute", [*ONE_SHOT, "best"]),
+    "several": lambda: summary("Several attributes", list(registry.SOLUTIONS)),
     "over_time": lambda: summary(
+        "Over time",
         [*OVER_TIME, "Client", "Panel", "over_rounds", "LimitReached"],
     ),
 }

@@ -2,56 +2,94 @@
 One attribute
 =============
 
-A question with a few answers, many people, and nobody who wants to tell.
+How many of my users smoke, if no one tells me?
 """
 
 # %%
-# Forty thousand people who do not exist are asked for their schooling. A protocol is made of the
-# number of answers and the budget ε: what
-# one report says about any two answers differs by a factor of e^ε at most.
+# The question
+# ------------
+# A health app has 40,000 users. Its owner wants to know the share of smokers. The users
+# do not want to tell.
+#
+# With local differential privacy, each device sends a randomized answer. One report
+# tells little about its user. Many reports together tell the share.
+
+# %%
+# The data
+# --------
+# The users are a synthetic population. In a real survey, the list ``answers`` exists
+# nowhere: each device knows its own answer only. A protocol numbers the values, so
+# "yes" is 0 and "no" is 1.
 import numpy as np
+from matplotlib import pyplot as plt
 
-from multi_freq_ldpy import GRR, OUE, SS, compare, datasets, recommend
+from multi_freq_ldpy import GRR, OUE, SUE, compare, datasets, recommend
 
+values = datasets.CATEGORIES["smokes"]
 people = datasets.population(40_000, rng=1)
-answers = np.array([datasets.SCHOOLING.index(each) for each in people["schooling"]])
-protocol = OUE(len(datasets.SCHOOLING), epsilon=1.0)
+answers = np.array([values.index(each) for each in people["smokes"]])
+print("values:", values)
 
 # %%
-# On each device an answer becomes a report. With ``rng`` left out the randomness is the operating
-# system's, as it has to be when data are
-# real.
+# Choosing a protocol
+# -------------------
+# The budget ε limits what one report tells. The probability of a report under one
+# answer is at most e^ε times its probability under another. Here ε = 1, a factor of
+# 2.7.
+#
+# ``recommend`` lists the protocols with their errors. The column ``rare`` is the
+# standard error of a rare value.
+print(recommend(k=2, epsilon=1.0, n=40_000))
+
+# %%
+# Four protocols share the smallest error, and GRR is the simplest. It sends the true
+# answer with probability p, and the other answer with probability q.
+protocol = GRR(2, epsilon=1.0)
+p, q = protocol.channel.p, protocol.channel.q
+print(f"p = {p:.3f}, q = {q:.3f}, p/q = {p / q:.3f}")
+
+# %%
+# Randomizing on the device
+# -------------------------
+# Each device turns its answer into a report. Without ``rng``, the random numbers come
+# from the operating system. Real data need that; a seed is for simulations.
 reports = protocol.randomize(answers, rng=1)
-print(
-    "one report on the wire:",
-    reports[0].tobytes().hex(),
-    "for the answer",
-    datasets.SCHOOLING[answers[0]],
-)
+for user in range(5):
+    print(f"user {user}: {values[answers[user]]:3} → report {values[reports[user]]}")
 
 # %%
-# The collector counts and estimates. Every frequency comes with its error.
-estimate = protocol.estimate(reports).labelled(datasets.SCHOOLING, "schooling")
+# Estimating
+# ----------
+# The share of reports that say "yes" is not the share of smokers: the noise pulls it
+# towards one half. The estimate corrects this.
+estimate = protocol.estimate(reports).labelled(values, "smokes")
+print(f"share of reports that say yes: {np.mean(reports == 0):.4f}")
 print(estimate)
 
 # %%
-# Bars are the estimates, whiskers 95 % intervals, diamonds the truth, which only a simulation
-# knows.
-truth = np.bincount(answers) / len(answers)
-_ = estimate.plot(truth=truth)
+# Bars are the estimates, and whiskers are 95 % intervals. Diamonds are the true shares,
+# which only a simulation knows.
+figure, axes = plt.subplots(figsize=(4.4, 3.4), layout="constrained")
+_ = estimate.plot(truth=np.bincount(answers), ax=axes)
 
 # %%
-# Groups of answers and differences have errors of their own.
-print(estimate.group(["bachelor", "master or more"], label="university"))
-print(estimate.difference("secondary", "primary"))
+# A smaller ε protects more, and costs accuracy. ``compare`` measures the error of
+# protocols for several budgets on these data.
+figure, axes = plt.subplots(figsize=(4.4, 4.0), layout="constrained")
+found = compare([GRR, SUE, OUE], answers, budgets=[0.25, 0.5, 1, 2, 4], rng=1)
+found.plot(ax=axes)
+below = {"loc": "upper left", "bbox_to_anchor": (0, -0.2), "ncols": 2}
+_ = axes.legend(**below, fontsize=8, frameon=False)
 
 # %%
-# Frequencies are unbiased, so a rare one may come out below 0. The nearest distribution has none of
-# that, and no error either.
-print(estimate.norm_sub())
-
-# %%
-# Which protocol has the least error? In theory, and on these data:
-print(recommend(k=6, epsilon=1.0, n=40_000))
-found = compare([GRR, OUE, SS], answers, budgets=[0.25, 0.5, 1, 2, 4], rng=1)
-_ = found.plot()
+# The answer
+# ----------
+# The interval covers the true share with a probability of 95 %.
+smokers = estimate["yes"]
+share, error = 100 * float(smokers), 100 * smokers.std[0]
+low, high = 100 * smokers.interval()[0]
+print(
+    f"About {share:.1f} % of the users smoke."
+    f" The standard error is {error:.1f} points,\n"
+    f"and the 95 % interval is {low:.1f} % to {high:.1f} %."
+)
