@@ -7,6 +7,7 @@ which writes them to a file. This process reads the file and audits the reports.
 import argparse
 import os
 import pickle
+import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -178,25 +179,33 @@ def theirs(row: Row, n: int) -> Audit | None:
 
 def line(what: str, package: str, claimed: str, found: Audit) -> str:
     seen = " / ".join(f"{s:,} of {n:,}" for s, n in zip(found.seen, found.of, strict=True))
-    return f"| {what} | {package} | {claimed} | {found.epsilon:.2f} | {found.event} | {seen} |"
+    event = re.sub(r"^(.*) scores (at \w+ \S+)$", r"the score “\1” is \2", found.event)
+    return f"| {what} | {package} | {claimed} | {found.epsilon:.2f} | {event} | {seen} |"
 
 
 def page(lines: list[str], reports: int, users: int) -> str:
     """Return the page: an introduction, the table and notes about its rows."""
     head = "| mechanism | package | stated ε | measured, at least | event | seen for each input |"
     method = wrap(
-        "`audit` draws reports about two inputs, as they are sent, and returns a lower bound of ε.",
+        "`audit` attacks a mechanism: it draws reports about two inputs and tries to tell the"
+        " inputs apart.",
+        "Its success gives a lower bound of the [privacy loss](glossary.md#privacy-loss).",
         f"The bound holds with {100 * CONFIDENCE:g} % confidence.",
         "It uses the limits of Clopper and Pearson, corrected for the number of tested events.",
         "`audit` needs only a callable, so it measures other packages as well.",
     )
     setting = wrap(
-        "`make audits` measured released versions in the settings of the table.",
-        f"Each row has {reports:,} reports.",
-        f"Rows about {ROUNDS} reports have {users:,} users instead; there, a sample is a sequence"
-        f" of {ROUNDS} reports about an unchanged value.",
-        "If the exact distribution does not choose the event, half of the sample chooses it, and"
-        " the other half tests it.",
+        "`make audits` measured this package and released versions of two other packages.",
+        f"Most rows have {reports:,} reports.",
+        f"Rows about {ROUNDS} reports have {users:,} users, and a sample is a sequence of {ROUNDS}"
+        " reports of one user about an unchanged value.",
+    )
+    event = wrap(
+        "An *event* is a property of a sample that is likelier for one of the two inputs.",
+        "The last column counts it for each input, the likelier one first.",
+        "If the exact distribution of reports is known, it chooses the event in advance.",
+        "Otherwise one half of the samples chooses the event, and the other half tests it.",
+        "The event is then a threshold of a score that an attack computes from the sample.",
     )
     never = wrap(
         "If an event was never seen for one of the inputs, the true loss may be infinite.",
@@ -209,15 +218,15 @@ def page(lines: list[str], reports: int, users: int) -> str:
         ],
         [
             "**L-GRR and L-OSUE** of version 0.2.5 draw the first round again at every call, so the"
-            " reports of a user average out.",
+            " noise in the reports of a user averages out.",
             "The stated ε is eps_perm.",
             "In this package a `Client` or a `Panel` remembers the first round.",
         ],
         [
             "**RS+FD** at ε = 1 loses ln(2·(e − 1) + 1) = 1.49 between whole records, in every"
             " implementation.",
-            "The loss follows from the distribution of its reports.",
-            "In this package, `privacy.report` is this loss.",
+            "This loss follows from the distribution of the reports.",
+            "In this package, `privacy.report` states it.",
             "The ε that version 0.2.5 states is the loss between records that differ in one"
             " attribute.",
         ],
@@ -238,6 +247,7 @@ def page(lines: list[str], reports: int, users: int) -> str:
             "# Privacy as measured\n",
             f"{method}\n",
             f"{setting}\n",
+            f"{event}\n",
             f"{never}\n",
             head,
             "| --- | --- | ---: | ---: | --- | ---: |",

@@ -87,7 +87,7 @@ def summary(results: Results) -> str:
             wrap(
                 *told(results),
                 "A ÷ B is the time of A divided by the time of B.",
-                "Only ratios carry over to another machine.",
+                "Times depend on the machine, so compare the ratios.",
             )
             + "\n",
             table(["measurement", "result", "details"], lines, right=3),
@@ -95,7 +95,7 @@ def summary(results: Results) -> str:
                 "`make bench` repeats the measurements and writes two pages: this one and [all"
                 f" rows]({ROWS}).",
                 "`make bench QUICK=1` takes about a minute and writes into `build/`.",
-                "Another page explains [the time of each step](speed.md).",
+                "The page about [speed](speed.md) explains the time of each step.",
             )
             + "\n",
         ]
@@ -180,13 +180,13 @@ def rows(results: Results) -> str:
             *told(results),
             f"OpenSSL is that of cryptography {results['machine']['cryptography']}.",
             "A [summary](benchmark.md) has the most important ratios.",
-            "Another page explains [the time of each step](speed.md).",
+            "The page about [speed](speed.md) explains the time of each step.",
         )
         + "\n",
         wrap(
-            "All contenders of a row took turns.",
+            "All packages in a row were measured in turns.",
             "Each time is the best of several turns, except where a section says otherwise.",
-            "Only ratios carry over to another machine.",
+            "Times depend on the machine, so compare the ratios.",
             "The other packages are called once per user and with one thread, because their"
             " interface takes one user per call.",
             "This package takes arrays of users.",
@@ -219,8 +219,9 @@ def _limits(results: Results) -> str:
         lines += _floors(results["limits"])
     text = wrap(
         "A ÷ B is the time of A divided by the time of B.",
-        "“Random bytes by OpenSSL” is the time of OpenSSL for the random bytes of the reports.",
-        "The last column names the row of the result, or its setting.",
+        "“Random bytes by OpenSSL” is the time that OpenSSL takes to make the random bytes of the"
+        " reports.",
+        "The last column names the protocol and the domain size of the result.",
     )
     return f"## Ratios and limits\n\n{text}\n\n" + table(
         ["measurement", "result", "row"], lines, right=3
@@ -356,7 +357,8 @@ def _batch(rows: list[Results]) -> str:
     ]
     about = wrap(
         "All times are nanoseconds per user.",
-        "*aggregate* is `tally` and `estimate`; *both* is the sum of *randomize* and *aggregate*.",
+        "*aggregate* is the time of `tally` and `estimate`; *both* is the sum of *randomize* and"
+        " *aggregate*.",
         "The budget is ε = 1.",
         "Protocols over time have eps_perm = 2, and eps_1 = 1 if they have a second round.",
         "Solutions have d = 3 attributes.",
@@ -428,7 +430,7 @@ def _breakdown(rows: list[Results]) -> str:
         "*random bytes* is the number of random bytes per user.",
         "*inputs* is the time to check and copy the inputs.",
         "*bytes made* is the time in which the package's own ChaCha20 makes the random bytes.",
-        "*rest* is all other time, in which the random bytes become reports.",
+        "*rest* is the remaining time, in which the random bytes become reports.",
     )
     return f"## Time of randomize by step\n\n{text}\n\n" + table(
         ["protocol", "k", "random bytes", "total", "inputs", "bytes made", "rest"], lines
@@ -452,7 +454,7 @@ def _functions(rows: list[Results]) -> str:
         )
     said = [f"{len(compared)} of {len(rows)} rows have a time of version 0.2.5."]
     if len(compared) < len(rows):
-        said.append("Version 0.2.5 could not run the functions of the other rows.")
+        said.append("Version 0.2.5 could not run the functions of the remaining rows.")
     said.append(
         f"This package is slower in {len(slow)} rows: "
         + ", ".join(f"{row['stem']}_{row['task']} at k = {row['k']}" for row in slow)
@@ -462,7 +464,8 @@ def _functions(rows: list[Results]) -> str:
     )
     text = wrap(
         "Times of clients are microseconds per call.",
-        "Times of aggregators are microseconds per report, and IBU makes ten iterations.",
+        "Times of aggregators are microseconds per report.",
+        "IBU, the iterative Bayesian update, makes ten iterations.",
         "Reports are in lists, as in the listings of the paper.",
         *said,
     )
@@ -483,10 +486,10 @@ def _simulation(rows: list[Results]) -> str:
         for row in rows
     ]
     text = wrap(
-        "Times are milliseconds for k = 1000, with the estimate.",
+        "Times are milliseconds for k = 1000, and include the estimate.",
         "`simulate` draws the tally from its distribution.",
         "For SS and OLH it draws reports and counts them, without keeping them.",
-        "The last two columns are `randomize` and `tally` of a batch.",
+        "For comparison, the last column is the time of `randomize` and `tally` for a batch.",
     )
     head = ["protocol", "users simulated", "`simulate`, ms", "users in the batch", "batch, ms"]
     return f"## Simulation\n\n{text}\n\n" + table(head, lines)
@@ -510,8 +513,9 @@ def _tutorials(rows: list[Results]) -> str:
         'They have ten budgets, thirty repetitions and the estimator "norm", for'
         f" {rows[0]['users']:,} users with {rows[0]['k']} values.",
         "`compare` ran once, and made the whole comparison.",
-        "Version 0.2.5 was timed at one budget.",
-        "Its time per user is multiplied by the users, the budgets and the repetitions.",
+        "Version 0.2.5 was timed at one budget only.",
+        "Its total time is computed from its time per user: multiplied by the number of users,"
+        " budgets and repetitions.",
     )
     return f"## Comparisons of protocols\n\n{text}\n\n" + table(
         ["tutorial", "protocols", "`compare`, seconds", "0.2.5, minutes", "ratio"], lines
@@ -532,7 +536,7 @@ def _scale(rows: list[Results]) -> str:
     text = wrap(
         "Users are randomized and tallied in batches of 2²⁰, with all threads.",
         "Each row ran once, in a process of its own.",
-        "*MB* is the largest memory that the process had.",
+        "*MB* is the largest amount of memory that the process used.",
     )
     return f"## Scale\n\n{text}\n\n" + table(
         ["protocol", "users", "seconds", "ns per user", "MB"], lines
@@ -564,9 +568,10 @@ def _tables(found: Results) -> str:
         " not be exceeded.",
     )
     parquet = wrap(
-        "The second table is about a Parquet file of one attribute with k = 100.",
+        "The second table is about a Parquet file of reports about one attribute with k = 100.",
         "*read* is the time to read the file, and *tally* the time to read and count it.",
-        "*share* is the first time divided by the second, and should be at least 0.5.",
+        "*share* is the time to read divided by the time to read and count.",
+        "It should be at least 0.5.",
     )
     return (
         f"## Tables\n\n{surveys}\n\n"
@@ -591,14 +596,15 @@ def _first_use(found: Results) -> str:
         f"Importing NumPy takes {1e3 * found['numpy']:.0f} ms.",
         f"Importing this package, which imports NumPy, takes {1e3 * found['package']:.0f} ms.",
         "Kernels are compiled when they are first used on a machine.",
-        "The table has seconds with an empty cache, and seconds in the next process.",
+        "The table has the seconds of the first use, with an empty cache.",
+        "It also has the seconds of the next process, which loads the compiled kernels (*again*).",
         "Each compilation ran once.",
     )
     kernels = wrap(
         "Each protocol uses several kernels, and protocols share kernels.",
-        f"The table needs {len(found['kernels'])} kernels in all.",
+        f"The protocols of the table need {len(found['kernels'])} kernels in all.",
         "The time of a kernel excludes the kernels that it calls.",
-        "The longest times are:",
+        "The longest compilations are:",
         f"{', '.join(f'{name} {number(took)} s' for name, took in longest[:6])}.",
     )
     return f"## First use\n\n{imports}\n\n" + table(head, lines) + f"\n{kernels}\n"
@@ -615,8 +621,9 @@ def _first_report(found: Results) -> str:
     text = wrap(
         "A new process imports the package, makes a protocol and makes one report.",
         "Its cache of kernels is empty, and it does not load numba.",
-        "Times are milliseconds beyond an empty process, medians of several turns.",
-        "The limit is 1.3 times the time of `import numpy`, plus 50 ms.",
+        "Times are milliseconds, without the time of an empty process; each is the median of"
+        " several turns.",
+        "The time should not exceed the limit: 1.3 times the time of `import numpy`, plus 50 ms.",
     )
     return f"## First report\n\n{text}\n\n" + table(
         ["one report of", "ms", "÷ `import numpy`", "limit, ms"], lines

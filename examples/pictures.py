@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure, SubFigure
 
-from multi_freq_ldpy import BLH, GRR, OLH, OUE, SS, SUE, Survey, compare, datasets
+from multi_freq_ldpy import GRR, OLH, OUE, SS, Survey, compare, datasets
 
 FOLDER = Path(__file__).parent.parent / "docs" / "pictures"
 
@@ -36,8 +36,10 @@ def main() -> None:
     )
     keep("rounds", transport.panel(20_000, rng=1).run(tables).plot(truth=[shares]))
 
-    ages = np.array(people["age"]) - min(datasets.AGES)
-    found = compare([GRR, BLH, OLH, SS, SUE, OUE], ages, budgets=[0.5, 1, 2, 3, 4, 5], rng=1)
+    k = 100  # the same comparison as in docs/choosing.md
+    weights = 1 / np.arange(1, k + 1)
+    values = np.random.default_rng(1).choice(k, size=100_000, p=weights / weights.sum())
+    found = compare([GRR, OLH, OUE, SS], values, budgets=[0.5, 1.0, 2.0, 4.0], k=k, rng=1)
     keep("comparison", found.plot().figure)
 
 

@@ -15,18 +15,20 @@ PACKAGE = ROOT / "src" / "multi_freq_ldpy"
 PAGE = ROOT / "docs" / "faults.md"
 HEAD = """# Mutation tests
 
-This page lists faults that were made on purpose, each with the check or test that finds it.
-The first table has {mutants} mutations of the package's own source, from `mutants/table.toml`.
-The second table has {protocols} wrong protocols, from `tests/faults.py`. Most of the wrong
-protocols have faults that published packages have had.
+[Mutation tests](glossary.md#mutation-test) test the tests. This page lists faults that were made on
+purpose, each with the check or test that must find it. The first table has {mutants} mutations of
+the package's own source, from `mutants/table.toml`. The second table has {protocols} wrong
+protocols, from `tests/faults.py`. Most of the wrong protocols have faults that published packages
+have had.
 
-A *check* is a function that `checks.run_check` runs on a mechanism, which the table names after the
-check. Where no check finds the fault, a test does.
+A [check](glossary.md#check) is a function that `checks.run_check` runs on a mechanism. The second
+column names the check and the mechanism. If no check can find a fault, the column names a test of
+the suite instead.
 
 `make mutants` tries the faults one by one and writes this page. It applies each mutation to a copy
-of the package and runs the check or test in a new process. The command fails unless each fault is
-rejected by the check or test of its row. Only an assertion of that check or test counts as a
-rejection; other errors do not count.
+of the package, and runs the check or test of its row in a new process. The command fails unless
+every fault is rejected. Only an assertion of the check or test counts as a rejection; other errors
+do not count.
 
 `make mutants GENERATE=core/exact.py` applies standard mutations to a file or a function. It lists
 the mutations that no check and no test rejects.

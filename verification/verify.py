@@ -43,47 +43,58 @@ HEADS = {
         "mean coverage",
     ),
 }
+INTRODUCTION = (
+    "`make verify` wrote this page, with fixed seeds. It repeats the checks of the tests with many"
+    " more settings and reports. The totals are:"
+)
 ABOUT = {
     "enumeration": (
-        "The exact loss is the largest one over all reports and all pairs of inputs, in rational"
-        " arithmetic. It equals the loss that `privacy` states, in every setting. The comparison is"
-        " made for one report and for a lifetime, between whole records and in one attribute."
+        "The check lists every report under every input, with its exact probability. The exact"
+        " privacy loss is the largest one over all reports and all pairs of inputs. In every"
+        " setting it equals the loss that `privacy` states. The comparison covers one report and"
+        " all reports about unchanged values. It covers any two records, and records that differ"
+        " in one attribute."
     ),
     "audits": (
-        "The bounds have 99 % confidence. They come from reports on the wire, over seeded runs. The"
-        " exact loss is 1 in every row. The bound of a correct audit exceeds the exact loss with a"
-        " probability of at most 1 %."
+        "An [audit](audits.md) computes a lower bound of the privacy loss from the bytes of"
+        " reports, with 99 % confidence. All runs have fixed seeds. The exact loss is 1 in every"
+        " row. A correct bound exceeds the exact loss with a probability of at most 1 %. The last"
+        " column counts the bounds that do."
     ),
     "moments": (
-        "All users hold the last value. Their mean contribution to this value is compared with p,"
-        " and their mean contribution to each other value with q. *largest z* is the largest"
-        " deviation, in standard deviations. *detectable error* is the relative error of p whose"
-        " deviation would be six standard deviations."
+        "All users hold the last value. Their mean [contribution](glossary.md#contribution) to"
+        " this value should be p, and their mean contribution to each other value should be q."
+        " *largest z* is the largest deviation from p or q, in standard deviations. *detectable"
+        " error* is the relative error of p that would cause a deviation of six standard"
+        " deviations."
     ),
     "fit": (
-        "Reports are compared with their distribution by chi-square. *z* is the deviation in"
-        " standard deviations. The control is a distribution that is one per cent off. It has to be"
-        " rejected, which means a deviation of more than six."
+        "A chi-square test compares drawn reports with their exact distribution. *z* is the"
+        " deviation in standard deviations. As a control, the same reports are compared with a"
+        " distribution that is one per cent off. The test must reject the control, by a deviation"
+        " of more than six."
     ),
     "few reports": (
         "Coverage is the exact probability that a 95 % interval covers the true frequency. The"
         " settings are 20 to 200 reports, k = 2, 10, 100, ε = 0.5, 1, 3, 6 and f from 0 to 1. Half"
-        " of them are about a frequency of the users, and half about one of the population."
-        " Coverage is at least 95 % in every setting. Rows with two values are about groups of two"
-        " among eight values, with ε up to 2. The last row is the mean over all settings of single"
-        " values, which is 97 % at most."
+        " of the settings are about frequencies in the sample, and half about frequencies in the"
+        " [population](glossary.md#sample-and-population). Coverage is at least 95 % in every"
+        " setting. Rows with *two* values are about the total frequency of two of eight values,"
+        " with ε up to 2. The last row is the mean over all settings of single values. It must be"
+        " at most 97 %, because longer intervals than necessary would cover more."
     ),
     "differences": (
-        "Coverage is the exact probability that a 95 % interval covers the true difference, with 15"
-        " to 50 reports. A difference is between two values among the same users, or between two"
-        " groups of users in one value. Coverage is at least 95 % in every setting."
+        "Coverage is the exact probability that a 95 % interval covers the true difference, with"
+        " 15 to 50 reports. A row compares the frequencies of two values among the same users, or"
+        " of one value in two groups of users. Coverage is at least 95 % in every setting."
     ),
     "coverage": (
         "Coverage is the exact probability that a 95 % interval covers the true frequency. The"
         " settings are k = 2, 10, 100, ε = 0.5, 1, 3, 6, n from 100 to 20 000 and f from 0 to 0.9."
-        " Half of them are about a frequency of the users, and half about one of the population."
-        " If counts are too small for the normal distribution, the intervals are exact, and they"
-        " cover more."
+        " Half of the settings are about frequencies in the sample, and half about frequencies in"
+        " the [population](glossary.md#sample-and-population). If counts are too small for the"
+        " normal distribution, intervals come from the exact distribution of the count, and"
+        " coverage is higher."
     ),
 }
 LONG_NUMBER = re.compile(r"\d+\.\d{7,}")
@@ -152,9 +163,14 @@ def main() -> int:
 
 def page(found: dict[str, list[parts.Found]], proved: Counter[str], wrong: list[str]) -> str:
     """Return the report as Markdown."""
-    lines = ["# Verification", "", "`make verify` wrote this page, with fixed seeds.", ""]
+    lines = ["# Verification", "", wrap(INTRODUCTION), ""]
     lines += [f"- {many:,} {what}" for what, many in proved.items()]
-    lines += [f"- {len(wrong)} results that do not hold" if wrong else "- every result holds", ""]
+    lines += [
+        f"- {len(wrong)} results that contradict their claims"
+        if wrong
+        else "- no result that contradicts its claim",
+        "",
+    ]
     for name, results in found.items():
         lines += [f"## {name.capitalize()}", ""]
         if name == "coverage":

@@ -8,13 +8,14 @@ How many of my users smoke, and how many are married, if each sends only one rep
 # %%
 # The question
 # ------------
-# A survey has four questions. The owner wants the shares of all answers. The users want
-# one budget ε for all their answers together.
+# A survey has four questions. Its owner wants the shares of all answers. But each user
+# wants to spend only one budget ε on all four answers together.
 
 # %%
 # The data
 # --------
-# The users are a synthetic population of 40,000. A record has one answer per attribute.
+# The users are a synthetic population of 40,000. A record holds the answers of one
+# user, one per attribute.
 from functools import partial
 
 from matplotlib import pyplot as plt
@@ -31,15 +32,16 @@ for name in names:
 # %%
 # Choosing a solution
 # -------------------
-# A solution says how a record uses the budget.
+# A solution says how a record uses the budget. The package has three solutions:
 #
 # - ``SPL`` splits the budget: every attribute is reported with ε/4.
 # - ``SMP`` samples: each user reports one attribute, with all of ε.
-# - ``RSFD`` samples too, and hides the sampled attribute among fake reports.
+# - ``RSFD`` (RS+FD) samples too, and hides the sampled attribute among fake reports.
 #
-# Each attribute has the protocol of least variance, chosen by ``best``. The table has
+# For each attribute, ``best`` chooses the protocol of least variance. The table shows
 # the privacy loss between any two records, and between two records that differ in one
-# attribute. The last column is the standard error of a share of smokers of 25 %.
+# attribute. The last column is the standard error of the share of smokers, if the share
+# is 25 %.
 surveys = {
     solution.__name__: Survey(attributes, epsilon=2.0, solution=solution, protocol=best)
     for solution in (SPL, SMP, RSFD)
@@ -51,11 +53,12 @@ for name, survey in surveys.items():
     print(f"{name:5}  {losses} {100 * error:14.2f} %")
 
 # %%
-# This survey protects the whole record with ε = 2. SPL and SMP do so, and SMP has the
-# smaller error. RS+FD promises less: both its losses are larger than 2 here.
+# This survey must protect the whole record with ε = 2. SPL and SMP do so, and SMP has
+# the smaller error. RS+FD does not do so, because both its losses are larger than 2
+# here.
 #
-# The picture shows the errors of all shares on these data. RS+FD has the smallest error
-# for small budgets only.
+# The picture shows the mean squared error of all shares on these data. RS+FD has the
+# smallest error only for small budgets.
 ways = {"SPL": SPL, "SMP": SMP, "RS+FD": RSFD}
 figure, axes = plt.subplots(figsize=(4.4, 4.0), layout="constrained")
 found = compare(
@@ -82,14 +85,15 @@ reports = survey.randomize(people, rng=1)
 # %%
 # Estimating
 # ----------
-# About a quarter of the users report each attribute. The error includes this sampling.
+# About a quarter of the users report each attribute. The standard error includes the
+# error of this sampling.
 estimates = survey.estimate(reports)
 print(estimates["smokes"])
 print(estimates["status"])
 
 # %%
-# Bars are the estimates, and whiskers are 95 % intervals. Diamonds are the true shares,
-# which only a simulation knows.
+# Bars show the estimates, and whiskers show 95 % intervals. Diamonds show the true
+# shares, which are known only in a simulation.
 figure, panels = plt.subplots(2, 1, figsize=(4.4, 6.2), layout="constrained")
 for axes, name in zip(panels, ["status", "region"], strict=True):
     truth = [people[name].count(label) for label in attributes[name]]

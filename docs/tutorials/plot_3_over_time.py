@@ -2,17 +2,18 @@
 One attribute over time
 =======================
 
-Do my users drive less than twelve weeks ago, if no one tells me how they travel?
+Do fewer of my users drive after twelve weeks, if each answer is randomized?
 """
 
 # %%
 # The question
 # ------------
 # A city asks 20,000 users every week how they travel. It wants to know whether fewer of
-# them take the car. The users do not want to tell.
+# them take the car in the twelfth week than in the first. The users do not want to
+# tell.
 #
-# Fresh noise in every week would not protect them. An observer could average the
-# reports of a user, and the noise would vanish.
+# Fresh noise in every week would not protect the users, because an observer could
+# average the reports of a user. The noise would then almost vanish.
 
 # %%
 # The data
@@ -44,10 +45,10 @@ print(f"{100 * kept:.0f} % of the answers are those of the week before.")
 # %%
 # Choosing a protocol
 # -------------------
-# A protocol over time draws a permanent answer for each value, once. Every report is
-# the permanent answer with fresh noise. So there are two budgets. The budget of one
-# report is ``eps_1``. The budget of all reports about an unchanged value is
-# ``eps_perm``.
+# A protocol over time randomizes each value once. The result is the permanent answer of
+# the user. Every report is the permanent answer with fresh noise, so there are two
+# budgets. The budget of the first report is ``eps_1``. The budget of all reports about
+# an unchanged value is ``eps_perm``.
 print(recommend(k=6, epsilon=(3.0, 1.5), n=20_000))
 
 # %%
@@ -65,15 +66,16 @@ below = {"loc": "upper left", "bbox_to_anchor": (0, -0.2), "ncols": 2}
 _ = axes.legend(**below, fontsize=8, frameon=False)
 
 # %%
-# L-GRR has the smallest error in the table. Its reports are also the hardest to link to
-# one user.
+# L-GRR (``LGRR``) has the smallest error in the table. The column ``linked`` also shows
+# that its reports can hardly be linked to one user.
 protocol = LGRR(k=6, eps_perm=3.0, eps_1=1.5)
 
 # %%
 # Randomizing on the device
 # -------------------------
-# A device keeps a secret and a ledger of its privacy loss. An answer that was given
-# before costs nothing more. The times at which an answer changes are not hidden.
+# A device keeps a secret, from which it derives its permanent answers, and a ledger of
+# its privacy loss. An answer that the user gave before costs nothing more. But the
+# times at which an answer changes are not hidden.
 client = Client(protocol)
 for week, answer in enumerate([4, 4, 4, 1, 4, 1]):
     client.report(answer)
@@ -82,8 +84,8 @@ for week, answer in enumerate([4, 4, 4, 1, 4, 1]):
 # %%
 # Estimating
 # ----------
-# A panel simulates all 20,000 devices. Each week gives an estimate of its own. Bands
-# are 95 % intervals, and dashed lines are the true shares.
+# A panel simulates all 20,000 devices, and each week has its own estimate. Bands show
+# 95 % intervals, and dashed lines show the true shares.
 survey = Survey({"transport": values}, eps_perm=3.0, eps_1=1.5, protocol=LGRR)
 rounds = survey.panel(20_000, rng=2).run(tables)
 truth = np.array([np.bincount(row, minlength=6) for row in answers]) / 20_000
@@ -91,9 +93,10 @@ figure = rounds.plot(values=[["bicycle", "bus", "train", "car"]], truth=[truth])
 figure.set_size_inches(4.8, 3.4)
 
 # %%
-# More weeks give a smaller error, but it does not go to 0: the noise of the permanent
-# answers stays. ``over_rounds`` takes this into account. Here are ten weeks in which
-# all answers stay the same.
+# If all answers stay the same, several weeks together give a smaller error than one
+# week. The error does not go to 0, because the noise of the permanent answers stays.
+# ``over_rounds`` takes this noise into account. The example has ten weeks with the same
+# answers.
 panel = survey.panel(20_000, rng=3)
 tallies = [panel.tally(tables[0]) for _ in range(10)]
 one, ten = survey.estimate(tallies[0])[0], over_rounds(tallies)[0]
@@ -105,8 +108,8 @@ print(f"standard error of ten weeks: {100 * ten.std[car]:.2f} points")
 # The answer
 # ----------
 # Each interval covers the true share of its week with a probability of 95 %. The two
-# weeks have the same users. The standard error of a difference is never more than the
-# sum of the two standard errors.
+# weeks have the same users, so their errors are not independent. But the standard error
+# of the difference is never larger than the sum of the two standard errors.
 first, last = (rounds[week]["transport"]["car"] for week in (0, 11))
 for week, share in ((0, first), (11, last)):
     low, high = 100 * share.interval()[0]

@@ -2,21 +2,21 @@
 Several attributes over time
 ============================
 
-Do my users smoke less and drive less after eight weeks, if no one tells me either?
+Do my users smoke less and drive less after eight weeks, if each answer is randomized?
 """
 
 # %%
 # The question
 # ------------
 # A campaign runs for eight weeks. Every week its owner asks 20,000 users two questions:
-# how they travel, and whether they smoke. One budget protects both answers of a user in
+# how they travel, and whether they smoke. One budget covers both answers of a user in
 # all weeks, as long as the answers stay the same.
 
 # %%
 # The data
 # --------
-# The data are synthetic. Three users in ten smoke at first, and some of them stop for
-# ever in each week.
+# The data are synthetic. Three users in ten smoke at first. In each week some of them
+# stop, and they do not begin again.
 import tempfile
 from pathlib import Path
 
@@ -42,9 +42,11 @@ print({name: column[:3] for name, column in tables[0].items()})
 # %%
 # Choosing a solution
 # -------------------
-# ``SMP`` lets each user report one attribute with both budgets. The attribute is drawn
-# once and kept. ``SPL`` reports both attributes and halves the budgets. Both keep
-# ``eps_perm`` for all reports about an unchanged record. The standard errors decide.
+# With ``SMP``, each user reports one attribute with the two budgets undivided. The
+# attribute is drawn once and kept. With ``SPL``, each user reports both attributes,
+# each with half of the two budgets. In both cases, all reports about an unchanged
+# record together lose at most ``eps_perm``. So the standard errors decide between the
+# two solutions.
 attributes = {"transport": datasets.DRIFTING, "smokes": ("yes", "no")}
 for solution in (SPL, SMP):
     survey = Survey(attributes, eps_perm=4.0, eps_1=2.0, solution=solution)
@@ -55,15 +57,20 @@ for solution in (SPL, SMP):
     )
 
 # %%
-# The last survey, with SMP, has the smaller errors.
+# SMP has the smaller errors, so the survey below uses SMP.
 #
 # Randomizing on the device
 # -------------------------
 # A device keeps its secret and its ledger in a file. A report has two bytes: the number
-# of the attribute, and the randomized answer. A new answer costs the budget again, if
-# it belongs to the sampled attribute.
+# of the attribute, and the randomized answer. The device draws its attribute at random,
+# once for ever. If it drew ``transport`` (00), the new answer in the last line costs
+# ``eps_perm`` again, and the loss rises from 4 to 8. If it drew ``smokes`` (01), the
+# loss stays at 4, because the answer to ``smokes`` never changes. This page is made
+# without a seed, so it shows one of the two cases. The context names the survey, so
+# that the file of another survey is refused.
 with tempfile.TemporaryDirectory() as folder:
-    client = survey.client(Path(folder) / "device")
+    context = bytes.fromhex(survey.digest)
+    client = survey.client(Path(folder) / "device", context=context)
     for answer in ("car", "car", "bicycle"):
         report = client.report({"transport": answer, "smokes": "no"})
         print(f"{answer:8} report {report.hex()}  loss so far: {client.spent:g}")
@@ -71,13 +78,13 @@ with tempfile.TemporaryDirectory() as folder:
 # %%
 # Estimating
 # ----------
-# A panel simulates all devices. Each week gives one estimate per attribute.
+# A panel simulates all devices, and each week has one estimate per attribute.
 rounds = survey.panel(n, rng=2).run(tables)
 print(rounds[-1]["smokes"])
 
 # %%
-# The pictures show the shares of three answers over the weeks. Bands are 95 %
-# intervals, and dashed lines are the true shares, which only a simulation knows.
+# The two pictures show the shares of three answers over the weeks. Bands show 95 %
+# intervals. Dashed lines show the true shares, which are known only in a simulation.
 truth = np.array([np.bincount(row, minlength=6) for row in travel]) / n
 figure = Rounds(each["transport"] for each in rounds).plot(["bicycle", "car"], truth)
 figure.set_size_inches(4.8, 3.0)
@@ -91,7 +98,8 @@ figure.set_size_inches(4.8, 3.0)
 # The answer
 # ----------
 # Each interval covers the true share of its week with a probability of 95 %. The
-# standard error of a difference is never more than the sum of the two standard errors.
+# standard error of the difference between two weeks is never larger than the sum of the
+# two standard errors.
 for name, label, words in (("transport", "car", "drive"), ("smokes", "yes", "smoke")):
     first, last = (rounds[week][name][label] for week in (0, weeks - 1))
     low, high = 100 * last.interval()[0]

@@ -19,8 +19,11 @@ def best(
     """Return the protocol of least variance at f = 0 for a domain and budgets.
 
     By default the candidates are GRR and OUE, as for ADP in the paper. For two budgets they are
-    LGRR and LOSUE, as for L-ADP in the paper. A candidate that cannot be realised with these
-    parameters is left out. If two candidates have the same variance, the first one is returned.
+    LGRR and LOSUE, as for L-ADP in the paper. To rank all protocols use ``recommend``, and to
+    measure their errors on data use ``compare``.
+
+    A candidate that cannot be realised with these parameters is left out. If two candidates have
+    the same variance, the first one is returned.
 
     Parameters
     ----------
@@ -49,6 +52,7 @@ def best(
 
     Examples
     --------
+    >>> from multi_freq_ldpy import best
     >>> best(4, 1.0)
     GRR(k=4, epsilon=1.0)
     >>> best(40, 1.0)

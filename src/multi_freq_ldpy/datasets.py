@@ -83,7 +83,8 @@ def marginals() -> dict[str, NDArray[np.float64]]:
 
     Examples
     --------
-    >>> marginals()["schooling"]
+    >>> from multi_freq_ldpy import datasets
+    >>> datasets.marginals()["schooling"]
     array([0.02, 0.1 , 0.34, 0.24, 0.2 , 0.1 ])
     """
     ages = np.array(AGES)
@@ -135,8 +136,9 @@ def population(n: int, rng: Seeds = None) -> dict[str, list[Any]]:
 
     Examples
     --------
-    >>> people = population(10_000, rng=1)
-    >>> len(CATEGORIES["age"]), people["region"][:3]
+    >>> from multi_freq_ldpy import datasets
+    >>> people = datasets.population(10_000, rng=1)
+    >>> len(datasets.CATEGORIES["age"]), people["region"][:3]
     (74, ['capital', 'capital', 'capital'])
     """
     users, generator = validate.Integer(1, 2**40)("n", n), np.random.default_rng(rng)
@@ -191,7 +193,8 @@ def drifting(n: int, rounds: int, rng: Seeds = None) -> NDArray[np.int64]:
 
     Examples
     --------
-    >>> answers = drifting(5000, 12, rng=1)
+    >>> from multi_freq_ldpy import datasets
+    >>> answers = datasets.drifting(5000, 12, rng=1)
     >>> answers.shape, float((answers[1:] == answers[:-1]).mean().round(2))
     ((12, 5000), 0.92)
     """

@@ -180,7 +180,7 @@ class Protocol(Mechanism):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR, OUE
+    >>> from multi_freq_ldpy import GRR, OUE, Protocol
     >>> [issubclass(cls, Protocol) for cls in (GRR, OUE)]
     [True, True]
     >>> protocol = OUE(10, epsilon=1.0)
@@ -355,7 +355,7 @@ class Protocol(Mechanism):
 
     @property
     def cells(self) -> int:
-        """The number of estimated frequencies: one per value, unless values are grouped."""
+        """The number of estimated frequencies, which is k unless values are grouped."""
         return self.k
 
     def cell_of(self, values: Counts) -> Counts:
@@ -625,12 +625,12 @@ class Protocol(Mechanism):
 
     @property
     def leaves(self) -> "tuple[Protocol, ...]":
-        """The protocol of the one attribute: this protocol itself."""
+        """The protocol of the one attribute, which is this protocol itself."""
         return (self,)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
-        """The one attribute: this protocol itself, and all counts."""
+        """The one attribute, which is this protocol itself with all counts."""
         return (Part(self, slice(0, self.cells)),)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -698,6 +698,7 @@ class OneShot(Protocol):
 
     Examples
     --------
+    >>> from multi_freq_ldpy.protocol import OneShot
     >>> from multi_freq_ldpy import GRR, SS
     >>> [issubclass(cls, OneShot) for cls in (GRR, SS)]
     [True, True]

@@ -106,9 +106,10 @@ def to_spec(mechanism: Mechanism) -> dict[str, Any]:
 
     Examples
     --------
-    >>> to_spec(OUE(10, epsilon=0.5))
+    >>> from multi_freq_ldpy import GRR, OUE, SMP, registry
+    >>> registry.to_spec(OUE(10, epsilon=0.5))
     {'version': 1, 'protocol': 'OUE', 'k': 10, 'epsilon': 0.5}
-    >>> to_spec(SMP(GRR, [3, 2], epsilon=0.5))["protocols"]
+    >>> registry.to_spec(SMP(GRR, [3, 2], epsilon=0.5))["protocols"]
     [{'protocol': 'GRR', 'k': 3, 'epsilon': 0.5}, {'protocol': 'GRR', 'k': 2, 'epsilon': 0.5}]
     """
     if (PROTOCOLS | SOLUTIONS).get(type(mechanism).__name__) is not type(mechanism):
@@ -142,7 +143,8 @@ def from_spec(spec: dict[str, Any]) -> Mechanism:
 
     Examples
     --------
-    >>> from_spec({"version": 1, "protocol": "GRR", "k": 4, "epsilon": 1.0})
+    >>> from multi_freq_ldpy import registry
+    >>> registry.from_spec({"version": 1, "protocol": "GRR", "k": 4, "epsilon": 1.0})
     GRR(k=4, epsilon=1.0)
     """
     if not isinstance(spec, dict):

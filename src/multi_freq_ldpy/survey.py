@@ -80,7 +80,7 @@ class Survey:
     eps_1 : float, optional
         Privacy budget of the first report.
     solution : type
-        SPL, SMP or RSFD.
+        SPL, SMP or RSFD. Under SMP, the default, each user reports one attribute, drawn at random.
     protocol : class, callable, or list
         The protocol of all attributes, or a list with one protocol per attribute. ``best``, the
         default, chooses the protocol of least variance for each attribute.
@@ -102,9 +102,11 @@ class Survey:
 
     Examples
     --------
+    >>> from multi_freq_ldpy import Survey
     >>> ages = ["under 30", "30 to 60", "over 60"]
     >>> survey = Survey({"smokes": ["yes", "no"], "age": ages}, epsilon=2.0)
-    >>> people = {"smokes": ["no", "no", "yes", "no"] * 2500, "age": ["under 30", "over 60"] * 5000}
+    >>> smokes, age = ["no", "no", "yes", "no"] * 2500, ["under 30", "over 60"] * 5000
+    >>> people = {"smokes": smokes, "age": age}
     >>> reports = survey.randomize(people, rng=1)
     >>> {len(report) for report in reports["report"]}
     {2}
@@ -175,6 +177,10 @@ class Survey:
         This method looks at the data. A collection with such categories would reveal which values
         occur, before anybody was asked.
 
+        Missing values become no category, unless ``missing`` names one. Rows with missing values
+        stay in the table, and ``randomize`` refuses them. So drop these rows before, or give
+        ``missing``.
+
         Parameters
         ----------
         table : table
@@ -184,13 +190,13 @@ class Survey:
         columns : list of str, optional
             The columns to ask for. None means all columns.
         **options
-            Further parameters of ``Survey``. Missing values are left out, unless ``missing`` names
-            a category for them.
+            Further parameters of ``Survey``. ``missing`` names the category of missing values. Each
+            attribute with missing values gets this category.
 
         Returns
         -------
         Survey
-            A survey with sorted categories.
+            A survey with sorted categories: numbers by size, and text by alphabet.
 
         Raises
         ------
@@ -201,9 +207,14 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> people = {"smokes": ["no", "yes", "no"], "household": [2, 1, 4]}
         >>> Survey.from_table(people, epsilon=1.0).attributes["household"]
         (1, 2, 4)
+        >>> answers = {"smokes": ["no", None, "yes"]}
+        >>> survey = Survey.from_table(answers, epsilon=1.0, missing="no answer")
+        >>> survey.attributes["smokes"], survey.encode(answers).ravel()
+        (('no', 'yes', 'no answer'), array([0, 2, 1]))
         """
         if isinstance(columns, str):
             raise TypeError(f"columns must be a list of names, not {columns!r}")
@@ -242,6 +253,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> spec = Survey({"smokes": ["yes", "no"]}, epsilon=2.0).to_spec()
         >>> spec["attributes"], spec["solution"]["protocol"]
         ([{'name': 'smokes', 'categories': ['yes', 'no']}], 'SMP')
@@ -280,6 +292,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> spec = {"attributes": {"smokes": ["yes", "no"]}, "epsilon": 2.0, "protocol": "OUE"}
         >>> Survey.from_spec(spec)
         <Survey of smokes (2): SMP.of([OUE(k=2, epsilon=2.0)])>
@@ -383,6 +396,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> data = survey.pack(survey.tally([bytes([0, 1])]))
         >>> survey.unpack(data).users
@@ -410,6 +424,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> data = survey.pack(survey.tally([bytes([0, 0]), bytes([0, 1])]))
         >>> survey.unpack(data).counts
@@ -445,6 +460,7 @@ class Survey:
         Examples
         --------
         >>> import tempfile
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     survey.save(f"{folder}/survey.json")
@@ -479,6 +495,7 @@ class Survey:
         --------
         >>> import tempfile
         >>> from pathlib import Path
+        >>> from multi_freq_ldpy import Survey
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "survey.json")
         ...     _ = path.write_text('{"attributes": {"smokes": ["yes", "no"]}, "epsilon": 2}')
@@ -529,6 +546,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"], "age": ["young", "old"]}, epsilon=2.0)
         >>> survey.encode({"smokes": ["no", "yes"], "age": ["old", "old"]})
         array([[1, 1],
@@ -567,6 +585,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"age": [17, 18, 19]}, epsilon=2.0)
         >>> survey.typed({"age": ["18", "17", "none"]})
         {'age': [18, 17, 'none']}
@@ -606,6 +625,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> reports = survey.randomize({"smokes": ["no", "yes", "no"]}, rng=1)
         >>> [report.hex() for report in reports["report"]]
@@ -640,6 +660,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> len(survey.randomize_one({"smokes": "no"}))
         2
@@ -675,6 +696,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> tally = survey.tally([bytes([0, 1]), b"hello"], invalid="skip")
         >>> tally.users, tally.invalid
@@ -707,6 +729,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> reports = survey.randomize({"smokes": ["no", "no", "yes", "no"] * 1000}, rng=1)
         >>> survey.estimate(reports)["smokes"]
@@ -739,6 +762,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
         >>> found = survey.solution.estimate(survey.solution.simulate([[300, 700]], rng=1))
         >>> survey.labelled(found)["smokes"].values
@@ -780,7 +804,9 @@ class Survey:
         Returns
         -------
         Rehearsal
-            The expected errors and the observed errors, by attribute.
+            The expected errors and the observed errors, by attribute. Both are errors of the
+            estimate of one round, also if ``rounds`` is above 1. ``over_rounds`` states the smaller
+            error of all rounds together.
 
         Raises
         ------
@@ -790,6 +816,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"], "age": ["young", "old"]}, epsilon=2.0)
         >>> survey.rehearse(10_000, {"smokes": {"yes": 0.2, "no": 0.8}}, rng=1)
         Rehearsal with 10,000 simulated users, who send 2 bytes each.
@@ -859,6 +886,7 @@ class Survey:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
         >>> panel = survey.panel(4, rng=1)
         >>> answers = {"smokes": ["no", "yes", "no", "no"]}
@@ -873,17 +901,21 @@ class Survey:
     ) -> "SurveyClient":
         """Return one device that reports again and again.
 
-        The method ``Client.open`` opens the file of the device.
+        The method ``Client.open`` opens the file of the device. Use one file per survey. The file
+        records the mechanism and the context, but not the names and labels of the survey. So pass
+        ``context=bytes.fromhex(survey.digest)``: then the file of another survey is refused.
 
         Parameters
         ----------
         path : str or path
-            Name of the file with the secret and the ledger. It is created if it does not exist.
+            Name of the file with the secret and the ledger. It is created if it does not exist. A
+            lock file is kept beside it.
         limit : float, optional
-            Largest privacy loss over all reports. None means no limit.
+            Largest privacy loss over all reports, as ``spent`` counts it. None means no limit. The
+            file does not keep the limit, so give it each time.
         context : bytes
-            Name of this use of the secret. Devices with the same secret and different contexts draw
-            independent noise.
+            Name of this use of the secret. Different contexts have independent permanent answers.
+            The context of a file cannot be changed.
 
         Returns
         -------
@@ -893,14 +925,22 @@ class Survey:
         Raises
         ------
         ValueError
-            If the survey has one budget and asks once, or if the file is of another survey.
+            If the survey has one budget and asks once, or if the file is damaged. Also if the file
+            belongs to another mechanism or context. Without a context, the file of another survey
+            with an equal mechanism is accepted.
+        FileNotFoundError
+            If the directory does not exist, or if the file existed before and is gone.
+        PermissionError
+            If the file belongs to another user, or if other users have access to it.
 
         Examples
         --------
         >>> import tempfile
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     device = survey.client(f"{folder}/device", limit=8.0)
+        ...     context = bytes.fromhex(survey.digest)
+        ...     device = survey.client(f"{folder}/device", limit=8.0, context=context)
         ...     len(device.report({"smokes": "no"})), round(device.spent, 3)
         (2, 4.0)
         """
@@ -1020,6 +1060,7 @@ class SurveyPanel:
 
     Examples
     --------
+    >>> from multi_freq_ldpy import Survey
     >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
     >>> panel = survey.panel(1000, rng=1)
     >>> [each["smokes"].frequencies.round(2) for each in panel.run([{"smokes": ["no"] * 1000}] * 2)]
@@ -1051,6 +1092,7 @@ class SurveyPanel:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
         >>> panel = survey.panel(2, rng=1)
         >>> [report.hex() for report in panel.report({"smokes": ["no", "yes"]})["report"]]
@@ -1080,6 +1122,7 @@ class SurveyPanel:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
         >>> survey.panel(1000, rng=1).tally({"smokes": ["no"] * 1000}).counts
         array([109, 891])
@@ -1107,6 +1150,7 @@ class SurveyPanel:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
         >>> found = survey.panel(1000, rng=1).run([{"smokes": ["no"] * 1000}] * 2)
         >>> len(found), found[1]["smokes"].frequencies.round(2)
@@ -1136,6 +1180,7 @@ class SurveyClient:
     Examples
     --------
     >>> import tempfile
+    >>> from multi_freq_ldpy import Survey
     >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     device = survey.client(f"{folder}/device")
@@ -1158,18 +1203,20 @@ class SurveyClient:
         Returns
         -------
         bytes
-            The report on the wire. Reports about equal answers have the same permanent answer.
+            The report on the wire. Reports about equal answers have the same permanent answer, but
+            fresh noise. To send a report again, send the same bytes: do not call this method again.
 
         Raises
         ------
         ValueError
             If an attribute is absent, or if its label is not declared.
         LimitReached
-            If the report would exceed the limit.
+            If the report would exceed the limit. Nothing is charged.
 
         Examples
         --------
         >>> import tempfile
+        >>> from multi_freq_ldpy import Survey
         >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     len(survey.client(f"{folder}/device").report({"smokes": "no"}))

@@ -96,7 +96,8 @@ def tally(
 ) -> Tally:
     """Return the tally of the reports in ``data``.
 
-    Each report is checked once.
+    Each report is checked once. The tally names no survey, so every survey with this mechanism
+    accepts it. ``Survey.tally`` returns a tally that names its survey.
 
     Parameters
     ----------
@@ -106,20 +107,22 @@ def tally(
         A whole number of reports, as ``encode`` returns them.
     invalid : {"raise", "skip"}
         Treatment of invalid reports, which no honest client sends. "raise" refuses all data. "skip"
-        leaves invalid reports out and counts them in ``tally.invalid``.
+        leaves invalid reports out and counts them in ``tally.invalid``. A report that was cut off
+        raises an error in both cases, because the later reports cannot be found.
     large : bool
         True allows a domain of more than 2²⁸ values.
 
     Returns
     -------
     Tally
-        The counts of the reports.
+        The counts of the reports. ``survey`` is None.
 
     Raises
     ------
     ValueError
-        If bytes are missing, or if a report is invalid and ``invalid`` is "raise". Also if the
-        domain has more than 2²⁸ values and ``large`` is False.
+        If the length of ``data`` is not a multiple of the length of a report, for any ``invalid``.
+        If a report is invalid and ``invalid`` is "raise". Also if the domain has more than 2²⁸
+        values and ``large`` is False.
     TypeError
         If ``mechanism`` is not a protocol or solution, or if ``data`` is not bytes.
 

@@ -56,7 +56,7 @@ class Audit:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
+    >>> from multi_freq_ldpy import GRR, audit
     >>> found = audit(GRR(2, epsilon=1.0), n=10_000, rng=1)
     >>> found.inputs, found.of, found.epsilon <= 1.0
     ((0, 1), (5000, 5000), True)
@@ -158,7 +158,7 @@ def audit(
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
+    >>> from multi_freq_ldpy import GRR, audit
     >>> found = audit(GRR(10, epsilon=1.0), n=200_000, rng=1)
     >>> 0.9 < found.epsilon <= 1.0
     True

@@ -32,7 +32,7 @@ class Influence:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import OUE
+    >>> from multi_freq_ldpy import OUE, influence
     >>> found = influence(OUE(10, epsilon=1.0), 100_000, 1000)
     >>> round(found.value, 4), round(found.lowered, 4)
     (0.0316, 0.0116)
@@ -82,7 +82,7 @@ class Influence:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import OUE
+        >>> from multi_freq_ldpy import OUE, influence
         >>> found = influence(OUE(10, epsilon=1.0), 100_000, 1000)
         >>> [round(found.of(size), 4) for size in (1, 5)]
         [0.0316, 0.1582]
@@ -145,7 +145,7 @@ def influence(mechanism: Mechanism, n: int, m: int) -> Influence | tuple[Influen
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR, OUE, SMP
+    >>> from multi_freq_ldpy import GRR, OUE, SMP, influence
     >>> influence(GRR(10, epsilon=1.0), 100_000, 1000)
     1,000 of 100,000 reports can raise one value by 6.24 points and lower it by 0.582
     >>> round(influence(OUE(10, epsilon=1.0), 100_000, 1000).of(5), 4)

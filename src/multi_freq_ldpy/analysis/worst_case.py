@@ -67,7 +67,7 @@ class WorstCase(float):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
+    >>> from multi_freq_ldpy import GRR, exact_epsilon
     >>> exact_epsilon(GRR(3, epsilon=1.0)).attribute
     1.0: report 0x00 is 2.71828 times as likely for 0 as for 1
     """
@@ -127,7 +127,7 @@ class ExactEpsilon(WorstCase):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR, SPL
+    >>> from multi_freq_ldpy import GRR, SPL, exact_epsilon
     >>> found = exact_epsilon(SPL(GRR, [2, 2], epsilon=2.0))
     >>> float(found), float(found.attribute), float(found.lifetime)
     (2.0, 1.0, inf)
@@ -179,7 +179,7 @@ def exact_epsilon(mechanism: Mechanism) -> ExactEpsilon:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR, LGRR
+    >>> from multi_freq_ldpy import GRR, LGRR, exact_epsilon
     >>> exact_epsilon(GRR(3, epsilon=1.0)).inputs, exact_epsilon(GRR(3, epsilon=1.0)).report
     ((0, 1), b'\x00')
     >>> found = exact_epsilon(LGRR(3, eps_perm=2.0, eps_1=1.0))

@@ -58,8 +58,8 @@ class CheckFailed(AssertionError):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
-    >>> failed = CheckFailed("fit", GRR(3, epsilon=1.0), "chi-square is 50")
+    >>> from multi_freq_ldpy import GRR, checks
+    >>> failed = checks.CheckFailed("fit", GRR(3, epsilon=1.0), "chi-square is 50")
     >>> failed.check, str(failed).splitlines()[0]
     ('fit', "GRR(k=3, epsilon=1.0) fails the check 'fit': chi-square is 50")
     """
@@ -97,8 +97,8 @@ def check_protocol(mechanism: Mechanism) -> dict[str, str]:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
-    >>> found = check_protocol(GRR(3, epsilon=1.0))
+    >>> from multi_freq_ldpy import GRR, checks
+    >>> found = checks.check_protocol(GRR(3, epsilon=1.0))
     >>> set(found.values())
     {'holds'}
     """
@@ -135,9 +135,9 @@ def run_check(name: str, mechanism: Mechanism) -> None:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
-    >>> run_check("privacy", GRR(3, epsilon=1.0))
-    >>> sorted(CHECKS)[:4]
+    >>> from multi_freq_ldpy import GRR, checks
+    >>> checks.run_check("privacy", GRR(3, epsilon=1.0))
+    >>> sorted(checks.CHECKS)[:4]
     ['bad_parameters', 'bad_values', 'batches', 'counting']
     """
     if name not in CHECKS:

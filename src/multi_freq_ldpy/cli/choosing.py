@@ -83,7 +83,18 @@ def recommend(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Rank the protocols by their total error for uniform data."""
+    """Rank the protocols by their total error for uniform data.
+
+    The columns of the table are:
+
+    - total: the expected squared error, added up over all values
+    - limit: the total, divided by the least possible total
+    - error: the standard error of a value with frequency 0
+    - worst: the largest standard error over all frequencies
+    - bytes: the length of a report
+    - work: the approximate number of machine words per counted report
+    - linked: with two budgets, the linkability of the reports of one user
+    """
     budget = _one_budget(epsilon, eps_perm, eps_1)
     validate.domain_size("k", k)
     for name, given in (("--users", users), ("--max-bytes", max_bytes)):
@@ -104,18 +115,27 @@ def _one_budget(epsilon: float | None, eps_perm: float | None, eps_1: float | No
 def compare(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
     column: Annotated[
-        list[str], typer.Option(help="A column to estimate. Several columns make records.")
+        list[str],
+        typer.Option(
+            help="A column to estimate. Repeat --column for several columns, which make records."
+        ),
     ],
     protocol: Annotated[
         list[str] | None,
-        typer.Option(help="A protocol to compare. Without it, all protocols with these budgets."),
+        typer.Option(
+            help="A protocol to compare. Repeat --protocol for several. Without it, all protocols"
+            " with these budgets."
+        ),
     ] = None,
     solution: Annotated[
         str, typer.Option(help="Solution for several columns: SPL, SMP or RSFD.")
     ] = "SMP",
     epsilon: Annotated[
         list[float] | None,
-        typer.Option(help="Privacy budget of one report. Without a budget, 0.5, 1, 2 and 4."),
+        typer.Option(
+            help="Privacy budget of one report. Repeat --epsilon for several. Without a budget,"
+            " 0.5, 1, 2 and 4."
+        ),
     ] = None,
     eps_perm: Annotated[
         list[float] | None,
@@ -125,7 +145,7 @@ def compare(
     ] = None,
     eps_1: Annotated[
         list[float] | None,
-        typer.Option(help="Privacy budget of the first report, one per --eps-perm."),
+        typer.Option(help="Privacy budget of the first report. Give one per --eps-perm."),
     ] = None,
     repeats: Annotated[int, typer.Option(help="Number of repetitions.")] = 30,
     estimator: Annotated[str, typer.Option(help=ESTIMATORS)] = "raw",
@@ -143,7 +163,11 @@ def compare(
 ) -> None:
     """Compare protocols on the values in a file.
 
-    The command looks at the data: it takes the values and their frequencies from the file.
+    The command compares the errors of protocols, not groups of users.
+    For groups of users, use Estimate.difference in Python.
+
+    The command takes the values and their frequencies from the file.
+    Rows with a missing value are left out.
     """
     if solution not in registry.SOLUTIONS:
         raise ValueError(

@@ -59,7 +59,10 @@ def demo(
     seed: Seed = None,
     as_json: Json = False,
 ) -> None:
-    """Ask a synthetic population three questions, and estimate the answers."""
+    """Ask a synthetic population three questions, and estimate the answers.
+
+    The budget is ε = 2. A user reports one answer, drawn at random.
+    """
     survey = Survey(
         {name: datasets.CATEGORIES[name] for name in ("smokes", "status", "schooling")}, epsilon=2.0
     )
@@ -77,8 +80,8 @@ def demo(
         print(estimates_as_json(found))
         return
     out.print(
-        f"A synthetic population of {users:,} users answers three questions."
-        f" Each user sends {survey.solution.report_bytes} bytes."
+        f"A synthetic population of {users:,} users is asked three questions. Each user reports one"
+        f" answer, drawn at random, in {survey.solution.report_bytes} bytes."
     )
     out.print(
         f"A report is at most e^{survey.privacy.report:g} times likelier for one set of answers"
@@ -103,7 +106,10 @@ def randomize(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Randomize the rows of a file, as the devices of the users would."""
+    """Randomize the rows of a file, as the devices of the users would.
+
+    A missing value stops the command, unless the survey has a category for it.
+    """
     shared, stream = _load_survey(survey), Stream(seed) if seed is not None else None
     if shared.longitudinal:
         raise BadFile(
@@ -158,7 +164,11 @@ def tally(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Count reports, and add up tallies of different users."""
+    """Count reports, and add up tallies of different users.
+
+    Give no tally together with the reports that it was made from.
+    Their users would count twice.
+    """
     shared = _load_survey(survey)
     files.require_outputs(force, output, inputs=[survey, *reports])
     counted = _tally_files(shared, reports, invalid)
@@ -215,7 +225,14 @@ def estimate(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Estimate the frequency of each category."""
+    """Estimate the frequency of each category.
+
+    Give no tally together with the reports that it was made from.
+    Their users would count twice.
+
+    Groups of categories and differences need Python.
+    See Estimate.group and Estimate.difference.
+    """
     validate.choice("--method", method, ("raw", *postprocess.METHODS))
     files.require_outputs(force, csv, plot, inputs=[survey, *reports])
     if plot:

@@ -108,6 +108,8 @@ def require_outputs(force: bool, *given: Path | None, inputs: Sequence[Path] = (
     """Refuse files that cannot be written, before the first of them is written."""
     paths = [path for path in given if path is not None]
     for i, path in enumerate(paths):
+        if path.is_file() and not force:
+            raise BadFile(f"{path} exists: --force overwrites it")
         require_writable(path, force)
         if path.resolve() in [other.resolve() for other in paths[:i]]:
             raise BadFile(f"{path} is given for two outputs")
@@ -128,7 +130,10 @@ def _choose_columns(path: Path, names: Sequence[str], columns: Sequence[str] | N
         raise BadFile(f"{path} has two columns named {twice!r}")
     for name in columns or ():
         if name not in names:
-            raise BadFile(f"{path} has no column {name!r}, only {validate.quote(list(names))}")
+            hint = ": the command randomize writes a file of reports" if name == REPORT else ""
+            raise BadFile(
+                f"{path} has no column {name!r}, only {validate.quote(list(names))}{hint}"
+            )
     return list(names if columns is None else columns)
 
 

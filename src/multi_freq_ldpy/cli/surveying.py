@@ -46,7 +46,8 @@ def survey(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the survey.")],
     column: Annotated[
-        list[str] | None, typer.Option(help="A column to ask for. Give one or several.")
+        list[str] | None,
+        typer.Option(help="A column to ask for. Repeat --column for several columns."),
     ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy budget of one report.")] = None,
     eps_perm: Annotated[
@@ -69,12 +70,20 @@ def survey(
     ] = None,
     missing: Annotated[
         str | None,
-        typer.Option(help="Category of missing values. Columns with missing values get it."),
+        typer.Option(
+            help="Category of missing values. Columns with missing values get it. Without it,"
+            " randomize stops at a missing value."
+        ),
     ] = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Write a survey file, whose categories are the values in a data file."""
+    """Write a survey file, whose categories are the values in a data file.
+
+    Categories are sorted: numbers by size, and text by alphabet.
+    In a CSV file, only an empty field is a missing value.
+    The text NA is a category, and so is a label that begins with a space.
+    """
     given = [column, epsilon, eps_perm, eps_1, solution, protocol, missing]
     files.require_outputs(force, output, inputs=[data])
     if data.suffix.lower() == ".json":
@@ -158,7 +167,10 @@ def try_out(
     data: Annotated[Path, typer.Argument(help="A CSV or Parquet file.", readable=False)],
     column: Annotated[
         list[str] | None,
-        typer.Option(help=f"A column to ask for. Without it, all columns with 2 to {MOST} values."),
+        typer.Option(
+            help="A column to ask for. Repeat --column for several columns. Without it, all"
+            f" columns with 2 to {MOST} values."
+        ),
     ] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy budget of one report.")] = 2.0,
     plot: Annotated[
@@ -172,7 +184,12 @@ def try_out(
     as_json: Json = False,
     force: Force = False,
 ) -> None:
-    """Simulate a survey among the rows of a file, and draw the estimates beside the truth."""
+    """Simulate a survey among the rows of a file, and draw the estimates beside the truth.
+
+    Each row is one user. A user reports one column, drawn at random.
+    Rows with a missing value are left out.
+    Categories are sorted: numbers by size, and text by alphabet.
+    """
     chart = plot or Path(f"{data.stem}-estimates.png")
     files.require_chart(chart)
     files.require_outputs(force, chart, inputs=[data])
@@ -197,6 +214,8 @@ def try_out(
         return
     users = f"{n:,} rows of {data}"
     out.print(f"Simulated: {users} answered with a budget of {epsilon:g}.")
+    if len(names) > 1:
+        out.print(f"Each row reports one of the {len(names)} columns, drawn at random.")
     if left_out:
         out.print(f"{left_out:,} rows with a missing value are left out.")
     if not column:

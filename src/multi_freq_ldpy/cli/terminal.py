@@ -63,7 +63,11 @@ def start(
 
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 OFFERED = [name for name in METHODS if name != "norm"]  # for the functions of the paper
-ESTIMATORS = f"Method of estimation: raw, {', '.join(OFFERED[:-1])} or {OFFERED[-1]}."
+ESTIMATORS = (
+    f"Method of estimation: raw, {', '.join(OFFERED[:-1])} or {OFFERED[-1]}. Only raw is unbiased"
+    " and has intervals. norm_sub is the nearest distribution. mle is the most likely"
+    " distribution, for protocols that report one value."
+)
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for programs.")]
 Seed = Annotated[
     int | None,

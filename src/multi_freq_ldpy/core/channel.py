@@ -32,6 +32,7 @@ class Channel(ABC):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import Channel
     >>> Channel(p=0.5, q=0.25).estimate([40, 35, 25], 100)
     array([0.6, 0.4, 0. ])
     """
@@ -70,7 +71,7 @@ class Channel(ABC):
     @property
     @abstractmethod
     def spread(self) -> tuple[Number, Number]:
-        """The variances of a contribution: to the own value, and to another value."""
+        """The variances of a contribution to the own value and to another value."""
 
     @abstractmethod
     def estimate(self, counts: ArrayLike, n: ArrayLike) -> Floats:
@@ -90,6 +91,7 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Channel
         >>> Channel(p=0.75, q=0.25).estimate([70, 30], 100)
         array([0.9, 0.1])
         """
@@ -112,6 +114,7 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Channel
         >>> Channel(p=0.75, q=0.25).variance([100, 400])
         array([0.0075  , 0.001875])
         """
@@ -139,6 +142,7 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Channel
         >>> Channel(p=0.5, q=0.25, own_other=0.0, others=0.0).group(2).estimate([75], 100)
         array([1.])
         """
@@ -163,6 +167,7 @@ class Channel(ABC):
         --------
         Four independent reports of a user have a quarter of the variance of one report.
 
+        >>> from multi_freq_ldpy import Channel
         >>> one = Channel(p=0.75, q=0.25)
         >>> one.variance(100), one.over(4, one.averaged()).variance(100)
         (0.0075, 0.001875)
@@ -178,6 +183,8 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from fractions import Fraction
+        >>> from multi_freq_ldpy import Channel
         >>> Channel(p=Fraction(3, 4), q=Fraction(1, 4)).rounded().p
         0.75
         """
@@ -198,6 +205,7 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Channel
         >>> Channel(p=0.75, q=0.25).averaged().variance(100)
         0.0
         """
@@ -235,6 +243,7 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Channel
         >>> start, chances = Channel(p=0.75, q=0.25).count_law(2, 0.5, sampled=False)
         >>> start, chances
         (0, array([0.1875, 0.625 , 0.1875]))
@@ -256,6 +265,7 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Channel
         >>> Channel(p=0.5, q=0.25).knows_difference((1, 1))
         False
         >>> Channel(p=0.5, q=0.25, own_other=0.0, others=0.0).knows_difference((1, 1))
@@ -293,6 +303,7 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Channel
         >>> channel = Channel(p=0.5, q=0.25, own_other=0.0, others=0.0)
         >>> start, chances = channel.difference_law((1, 1), 1, (1.0, 0.0), sampled=False)
         >>> start, chances.round(2)
@@ -327,6 +338,9 @@ class Channel(ABC):
 
         Examples
         --------
+        >>> from fractions import Fraction
+        >>> import numpy as np
+        >>> from multi_freq_ldpy import Channel
         >>> n, f = np.array(100), np.array(0.5)
         >>> round(Channel(p=0.75, q=0.25).sampled_variance(Fraction(1, 2), n, f), 4)
         0.0177
@@ -387,6 +401,7 @@ class Affine(Channel):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import Affine
     >>> grr = Affine(p=0.5, q=0.25, own_other=0.0, others=0.0)
     >>> grr.estimate([40, 35, 25], 100)
     array([0.6, 0.4, 0. ])
@@ -429,6 +444,8 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from fractions import Fraction
+        >>> from multi_freq_ldpy import Affine
         >>> Affine(p=Fraction(1, 3), q=Fraction(1, 4)).rounded().gap == 1 / 12
         True
         """
@@ -454,7 +471,7 @@ class Affine(Channel):
 
     @property
     def spread(self) -> tuple[Number, Number]:
-        """The variances of a contribution: to the own value, and to another value."""
+        """The variances of a contribution to the own value and to another value."""
         assert self.p2 is not None and self.q2 is not None
         return self.p2 - self.p * self.p, self.q2 - self.q * self.q
 
@@ -475,6 +492,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> Affine(p=0.75, q=0.25).estimate([70, 20], 100)
         array([ 0.9, -0.1])
         """
@@ -500,6 +518,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> Affine(p=0.5, q=0.25).variance(100, f=[0.0, 1.0])
         array([0.03, 0.04])
         """
@@ -519,6 +538,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> Affine(p=0.75, q=0.25).averaged().spread
         (0.0, 0.0)
         """
@@ -544,6 +564,7 @@ class Affine(Channel):
         --------
         If a user always sends the same report, more rounds do not reduce the variance.
 
+        >>> from multi_freq_ldpy import Affine
         >>> one = Affine(p=0.75, q=0.25)
         >>> one.variance(100), one.over(4, one).variance(100)
         (0.0075, 0.0075)
@@ -601,6 +622,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> both = Affine(p=0.75, q=0.25).then(0.5, 0.25)
         >>> both.p, both.q
         (0.4375, 0.3125)
@@ -634,6 +656,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> lasting = Affine(p=0.75, q=0.25).recalled(0.5, 0.25)
         >>> lasting.p, lasting.variance(100)
         (0.4375, 0.0075)
@@ -681,6 +704,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> mixed = Affine(p=0.75, q=0.25).mixed(0.5, fake=0.25)
         >>> mixed.p, mixed.q
         (0.5, 0.25)
@@ -722,6 +746,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> group = Affine(p=0.5, q=0.25, own_other=0.0, others=0.0).group(2)
         >>> group.p, group.q
         (0.75, 0.5)
@@ -787,6 +812,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> start, chances = Affine(p=0.75, q=0.25).count_law(2, 0.5, sampled=True)
         >>> start, chances
         (0, array([0.25, 0.5 , 0.25]))
@@ -822,6 +848,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> channel = Affine(p=0.5, q=0.25, own_other=0.125, others=0.0625)
         >>> channel.knows_difference((1, 1)), channel.knows_difference((1, 2))
         (True, False)
@@ -861,6 +888,7 @@ class Affine(Channel):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Affine
         >>> channel = Affine(p=0.5, q=0.25, bits=1, own_other=0.125, others=0.0625)
         >>> start, chances = channel.difference_law((1, 1), 1, (1.0, 0.0), sampled=False)
         >>> start, chances.round(3)

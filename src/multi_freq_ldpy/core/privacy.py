@@ -88,6 +88,8 @@ class Privacy:
 
         Examples
         --------
+        >>> from fractions import Fraction
+        >>> from multi_freq_ldpy import Privacy
         >>> permanent = Privacy.of(Fraction(9))
         >>> privacy = Privacy.of(Fraction(3), permanent=permanent)
         >>> round(privacy.report, 4), round(privacy.lifetime, 4), privacy.ratio_lifetime

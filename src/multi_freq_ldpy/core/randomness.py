@@ -68,6 +68,7 @@ class Stream:
 
     Examples
     --------
+    >>> from multi_freq_ldpy import Stream
     >>> stream = Stream(7)
     >>> stream.position, stream.take(10), stream.position
     (0, 0, 10)
@@ -113,6 +114,7 @@ class Stream:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Stream
         >>> stream = Stream(1)
         >>> stream.take(100), stream.take(50), stream.position
         (0, 100, 150)
@@ -148,6 +150,7 @@ class Stream:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Stream
         >>> first, second = Stream(1).spawn(2)
         >>> first.key == second.key, first.key == Stream(1).spawn(2)[0].key
         (False, True)
@@ -182,6 +185,7 @@ class Stream:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Stream
         >>> stream = Stream(1)
         >>> stream.part(b"noise").key == stream.part(b"noise").key != stream.part(b"fakes").key
         True
@@ -225,6 +229,7 @@ class Stream:
 
         Examples
         --------
+        >>> from multi_freq_ldpy import Stream
         >>> stream = Stream(1, position=10)
         >>> copy = stream.copy()
         >>> copy.position, copy.key == stream.key, Stream().copy().key == Stream().key

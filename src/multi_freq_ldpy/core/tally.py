@@ -84,7 +84,7 @@ class Tally:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
+    >>> from multi_freq_ldpy import GRR, Tally
     >>> protocol = GRR(3, epsilon=1.0)
     >>> tally = protocol.tally([0, 2, 2]) + protocol.tally([1])
     >>> tally.counts, tally.n
@@ -299,7 +299,7 @@ class Tally:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Tally
         >>> data = GRR(3, epsilon=1.0).tally([0, 2, 2]).to_bytes()
         >>> Tally.from_bytes(data).counts
         array([1, 0, 2])

@@ -116,7 +116,7 @@ class Estimate:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Estimate
         >>> Estimate.of(GRR(2, epsilon=1.0).tally([0, 0, 0, 1])).frequencies.round(2)
         array([ 1.04, -0.04])
         """
@@ -243,8 +243,11 @@ class Estimate:
 
         Parameters
         ----------
-        method : str
-            A name in ``estimation.postprocess.METHODS``. "raw" changes nothing.
+        method : {"raw", "norm_sub", "norm", "mle"}
+            Name of the post-processing. "raw" changes nothing. "norm_sub" is the nearest
+            distribution. "norm" clips at 0 and divides by the sum. "mle" is the distribution of
+            maximum likelihood, for protocols that report one value. Further methods can be added to
+            ``estimation.postprocess.METHODS``.
 
         Returns
         -------
@@ -282,6 +285,9 @@ class Estimate:
 
     def norm_sub(self) -> "Estimate":
         """Return the distribution that is nearest to the frequencies (Euclidean projection).
+
+        The method subtracts one number from all frequencies, and sets negative results to 0. It
+        chooses the number so that the frequencies add up to 1.
 
         Returns
         -------
@@ -354,6 +360,9 @@ class Estimate:
         self, values: Sequence[Hashable] | NDArray[Any], label: Hashable = None
     ) -> "Estimate":
         """Return the frequency of a group of values taken together, with its own error.
+
+        A group of many values usually has a larger error than one value. If only bands of values
+        matter, such as age groups, declare the bands as values before users are asked.
 
         For local hashing (except BLH) the standard error is right on average over groups.
         Neighbouring values do not hash independently. If many users hold one value, the standard
@@ -481,7 +490,9 @@ class Estimate:
         ----------
         first : label, list of labels, or Estimate
             Values from whose frequency another is subtracted. If it is an ``Estimate`` of other
-            users, that estimate is subtracted, value by value. No user may be in both estimates.
+            users, that estimate is subtracted, value by value. No user may be in both estimates. To
+            compare a group of values between users, subtract two results of ``group`` with the same
+            label.
         second : label, or list of labels, optional
             Values whose frequency is subtracted. Leave it out if ``first`` is an estimate.
         names : tuple of str
@@ -509,9 +520,13 @@ class Estimate:
         >>> estimate.difference("a", ["b", "c"])
         a is more frequent than b, c by 16.3 percentage points (95 % interval: 13.2 to 19.4)
         >>> others = protocol.estimate(protocol.randomize([0, 1, 2, 3] * 2000, rng=2))
-        >>> found = estimate.difference(others.labelled("abcd"), names=("men", "women"))
+        >>> others = others.labelled("abcd")
+        >>> found = estimate.difference(others, names=("men", "women"))
         >>> round(found["a"].value, 3), round(found["a"].std, 3)
         (0.247, 0.015)
+        >>> men, women = (each.group(["a", "b"], label="a or b") for each in (estimate, others))
+        >>> round(men.difference(women)["a or b"].value, 3)
+        0.172
         """
         if isinstance(first, Estimate):
             if second is not None:
@@ -647,7 +662,7 @@ class Estimate:
         Returns
         -------
         matplotlib.axes.Axes
-            The axes with the drawing.
+            The axes with the drawing. ``axes.figure.savefig(path)`` writes the chart to a file.
 
         Raises
         ------

@@ -59,7 +59,7 @@ class Estimates(tuple[Estimate, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR, SPL
+        >>> from multi_freq_ldpy import GRR, SPL, Estimates
         >>> solution = SPL(GRR, [2, 3], epsilon=4.0)
         >>> reports = solution.randomize([[1, 0], [0, 2]] * 500, rng=1)
         >>> Estimates.of(solution.tally(reports))[0].frequencies.round(1)
@@ -115,7 +115,7 @@ class Estimates(tuple[Estimate, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Estimates
         >>> estimate = GRR(2, epsilon=1.0).estimate([0, 0, 0, 1])
         >>> Estimates([estimate]).postprocess("norm_sub").frequencies
         [array([1., 0.])]
@@ -137,7 +137,7 @@ class Estimates(tuple[Estimate, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Estimates
         >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
         >>> [each.frequencies.round(3) for each in Estimates([estimate]).norm_sub()]
         [array([0.981, 0.019, 0.   ])]
@@ -159,7 +159,7 @@ class Estimates(tuple[Estimate, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Estimates
         >>> estimate = GRR(3, epsilon=1.0).estimate([0] * 60 + [1] * 25 + [2] * 15)
         >>> [each.frequencies.round(3) for each in Estimates([estimate]).norm()]
         [array([0.911, 0.089, 0.   ])]
@@ -241,7 +241,7 @@ class Estimates(tuple[Estimate, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Estimates
         >>> estimates = Estimates([GRR(2, epsilon=1.0).estimate([0, 0, 0, 1])])
         >>> estimates.labelled([["yes", "no"]], ["smokes"])["smokes"].values
         ('yes', 'no')
@@ -275,7 +275,7 @@ class Estimates(tuple[Estimate, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Estimates
         >>> estimates = Estimates(GRR(k, epsilon=1.0).estimate([0, 0, 1]) for k in (2, 3))
         >>> table = estimates.to_frame("dict")
         >>> table["attribute"], table["value"]
@@ -307,7 +307,7 @@ class Estimates(tuple[Estimate, ...]):
         Returns
         -------
         matplotlib.figure.Figure
-            The figure, with one panel per attribute.
+            The figure, with one panel per attribute. ``figure.savefig(path)`` writes it to a file.
 
         Raises
         ------
@@ -319,7 +319,7 @@ class Estimates(tuple[Estimate, ...]):
         Examples
         --------
         >>> from matplotlib import pyplot as plt
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Estimates
         >>> figure = Estimates(GRR(k, epsilon=1.0).estimate([0, 0, 1]) for k in (2, 3)).plot()
         >>> [panel.get_title("left") for panel in figure.axes]
         ['0', '1']
@@ -347,7 +347,7 @@ class Rounds(list[Estimate | Estimates]):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
+    >>> from multi_freq_ldpy import GRR, Rounds
     >>> protocol = GRR(2, epsilon=2.0)
     >>> Rounds(protocol.estimate([0] * n + [1] * (1000 - n)) for n in (600, 700))
     2 rounds, the last:
@@ -398,7 +398,7 @@ class Rounds(list[Estimate | Estimates]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Rounds
         >>> protocol = GRR(2, epsilon=2.0)
         >>> rounds = Rounds(protocol.estimate([0] * n + [1] * (1000 - n)) for n in (600, 700))
         >>> table = rounds.to_frame("dict")
@@ -452,7 +452,7 @@ class Rounds(list[Estimate | Estimates]):
         Examples
         --------
         >>> from matplotlib import pyplot as plt
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, Rounds
         >>> protocol = GRR(2, epsilon=2.0)
         >>> rounds = Rounds(protocol.estimate([0] * n + [1] * (1000 - n)) for n in (600, 700))
         >>> figure = rounds.plot(values=[0])

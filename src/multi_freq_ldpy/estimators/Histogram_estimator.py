@@ -71,6 +71,7 @@ def MI(count_report: ArrayLike, n: int, p: float, q: float) -> Vector:
 
     Examples
     --------
+    >>> from multi_freq_ldpy.estimators.Histogram_estimator import MI
     >>> MI([45, 30, 25], n=100, p=0.5, q=0.25).round(2)
     array([0.8, 0.2, 0. ])
     """
@@ -115,6 +116,7 @@ def MI_long(count_report: ArrayLike, n: int, p1: float, q1: float, p2: float, q2
 
     Examples
     --------
+    >>> from multi_freq_ldpy.estimators.Histogram_estimator import MI_long
     >>> MI_long([45, 30, 25], n=100, p1=0.8, q1=0.1, p2=0.9, q2=0.05).round(2)
     array([0.53, 0.28, 0.19])
     """
@@ -164,6 +166,7 @@ def IBU(
 
     Examples
     --------
+    >>> from multi_freq_ldpy.estimators.Histogram_estimator import IBU
     >>> matrix = [[0.8, 0.2], [0.2, 0.8]]
     >>> IBU(2, matrix, [0.6, 0.4], nb_iter=100, tol=1e-9, err_func="max_abs").round(2)
     array([0.67, 0.33])

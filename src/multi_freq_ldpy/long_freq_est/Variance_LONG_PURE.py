@@ -50,6 +50,7 @@ def VAR_Long_Pure(
 
     Examples
     --------
+    >>> from multi_freq_ldpy.long_freq_est.Variance_LONG_PURE import VAR_Long_Pure
     >>> VAR_Long_Pure(p1=0.8, q1=0.1, p2=0.9, q2=0.05, n=[100, 1000]).round(5)
     array([0.0033 , 0.00033])
     """

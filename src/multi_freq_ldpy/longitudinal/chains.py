@@ -76,6 +76,7 @@ class LGRR(Chain):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import LGRR
     >>> protocol = LGRR(4, eps_perm=2.0, eps_1=1.0)
     >>> protocol.privacy.report, protocol.privacy.lifetime
     (1.0, 2.0)
@@ -174,6 +175,7 @@ class LSUE(LongitudinalUnary):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import LSUE
     >>> protocol = LSUE(10, eps_perm=2.0, eps_1=1.0)
     >>> protocol.privacy.report, protocol.privacy.lifetime, round(protocol.channel.p, 6)
     (1.0, 2.0, 0.622459)
@@ -214,6 +216,7 @@ class LOSUE(LongitudinalUnary):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import LOSUE
     >>> protocol = LOSUE(10, eps_perm=2.0, eps_1=1.0)
     >>> round(protocol.channel.p, 6), round(protocol.channel.q, 6)
     (0.5, 0.268941)
@@ -250,6 +253,7 @@ class LOUE(LongitudinalUnary):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import LOUE
     >>> LOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
     1.0
     >>> LOUE(10, eps_perm=2.0, eps_1=1.9)  # doctest: +ELLIPSIS
@@ -289,6 +293,7 @@ class LSOUE(LongitudinalUnary):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import LSOUE
     >>> LSOUE(10, eps_perm=2.0, eps_1=1.0).privacy.report
     1.0
     """
@@ -409,6 +414,7 @@ class LBLH(LongitudinalHashing):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import LBLH
     >>> protocol = LBLH(100, eps_perm=2.0, eps_1=1.0)
     >>> protocol.g, protocol.report_bytes, protocol.privacy.lifetime
     (2, 3, 2.0)
@@ -449,6 +455,7 @@ class LOLH(LongitudinalHashing):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import LOLH
     >>> protocol = LOLH(1000, eps_perm=2.0, eps_1=1.0)
     >>> protocol.g, protocol.report_bytes
     (4, 5)

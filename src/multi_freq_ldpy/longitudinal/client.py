@@ -50,7 +50,7 @@ class Client:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import LGRR
+    >>> from multi_freq_ldpy import LGRR, Client
     >>> protocol = LGRR(5, eps_perm=2.0, eps_1=1.0)
     >>> client = Client(protocol)
     >>> reports = [client.report(3) for _ in range(100)]
@@ -95,16 +95,22 @@ class Client:
         """Return the client of a file, and create the file if there never was one.
 
         The file holds the secret and the ledger, and only its owner can read it. The ledger lists
-        the memo classes used, which are mostly the values themselves. Processes may share the file.
+        the memo classes used, which are mostly the values themselves. The file is not encrypted.
+        Processes may share the file.
 
         A new charge is on disk before ``report`` returns. So a crash can only charge for a report
         that was never sent. If an old copy of the file is restored, the charges since then are
-        lost, but not the secret.
+        lost, but not the secret. A memo class whose charge is lost is charged again at its next
+        report.
+
+        If the file and its lock file are both removed, the next call begins as a new user. A new
+        secret then costs the budget again.
 
         Parameters
         ----------
         path : str or Path
-            File of the client. A lock file is kept beside it.
+            File of the client. A lock file is kept beside it, with the suffix ".lock". Use one file
+            per survey.
         mechanism : protocol or solution
             Mechanism of the reports.
         limit : float, optional
@@ -112,7 +118,9 @@ class Client:
             ``LimitReached``. An observer who misses the report can conclude that the value is new.
             The limit holds for the clients that are opened with it. None, the default, is no limit.
         context : bytes
-            Bytes that separate surveys.
+            Bytes that separate surveys. The file records them, and refuses other bytes. Surveys
+            with equal mechanisms need different contexts. ``bytes.fromhex(survey.digest)`` names a
+            survey.
 
         Returns
         -------
@@ -134,7 +142,7 @@ class Client:
         Examples
         --------
         >>> from tempfile import TemporaryDirectory
-        >>> from multi_freq_ldpy import LGRR
+        >>> from multi_freq_ldpy import LGRR, Client
         >>> protocol = LGRR(5, eps_perm=2.0, eps_1=1.0)
         >>> with TemporaryDirectory() as folder:
         ...     reports = [Client.open(f"{folder}/client", protocol).report(3) for _ in range(3)]
@@ -201,7 +209,8 @@ class Client:
         both. The times when a value changes, and when it returns to an old value, are not hidden.
 
         With one-shot protocols it is the number of reports times ``privacy.report``. It then bounds
-        the loss between any two histories.
+        the loss of the reports so far, between any two histories. ``privacy.history`` is infinite
+        all the same, because it counts any number of reports.
         """
         ledger = self._store.read().ledger if self._store is not None else self._ledger
         return ledger.spent(self.mechanism._prices)
@@ -217,7 +226,8 @@ class Client:
         Returns
         -------
         array or scalar
-            The report to send, an entry of an array of ``report_dtype``.
+            The report to send, an entry of an array of ``report_dtype``. To send it again, send the
+            same bytes: another call draws fresh noise.
 
         Raises
         ------
@@ -233,7 +243,7 @@ class Client:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import DBitFlipPM
+        >>> from multi_freq_ldpy import Client, DBitFlipPM
         >>> client = Client(DBitFlipPM(100, eps_perm=2.0, b=10))
         >>> first, second = client.report(42), client.report(47)
         >>> first.tobytes() == second.tobytes(), client.spent

@@ -319,6 +319,7 @@ class DBitFlipPM(Memoized):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import DBitFlipPM
     >>> protocol = DBitFlipPM(360, eps_perm=2.0, b=12, d_bits=3)
     >>> protocol.report_bytes, protocol.privacy.report, protocol.privacy.lifetime
     (3, 2.0, 2.0)
@@ -357,7 +358,7 @@ class DBitFlipPM(Memoized):
 
     @cached_property
     def format(self) -> HeldBits:
-        """The format of a report: the held positions and their bits."""
+        """The format of a report, which has the held positions and their bits."""
         return HeldBits(self.b, self.d_bits)
 
     @property
@@ -390,6 +391,7 @@ class DBitFlipPM(Memoized):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import DBitFlipPM
         >>> DBitFlipPM(10, eps_perm=2.0, b=5).cell_of([0, 1, 2, 9])
         array([0, 0, 1, 4])
         """

@@ -27,7 +27,7 @@ class LimitReached(RuntimeError):
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from multi_freq_ldpy import GRR, Client
+    >>> from multi_freq_ldpy import GRR, Client, LimitReached
     >>> with TemporaryDirectory() as folder:
     ...     client = Client.open(f"{folder}/client", GRR(3, epsilon=1.0), limit=1.5)
     ...     try:

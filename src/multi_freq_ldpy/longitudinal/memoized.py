@@ -216,7 +216,7 @@ class Chain(Memoized):
 
     @property
     def classes(self) -> int:
-        """The number of memo classes, which is k: every value is its own class."""
+        """The number of memo classes, which is k, because every value is its own class."""
         return self.k
 
     def _remember(self, values: Counts, users: Counts, memory: Source, out: NDArray[Any]) -> Counts:

@@ -51,7 +51,8 @@ class Panel:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import LOSUE, over_rounds
+    >>> import numpy as np
+    >>> from multi_freq_ldpy import LOSUE, Panel, over_rounds
     >>> protocol = LOSUE(4, eps_perm=3.0, eps_1=1.5)
     >>> panel, values = Panel(protocol, 10_000, rng=1), np.arange(10_000) % 3
     >>> once = panel.run([values])[0]
@@ -99,7 +100,8 @@ class Panel:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import LGRR
+        >>> import numpy as np
+        >>> from multi_freq_ldpy import LGRR, Panel
         >>> panel = Panel(LGRR(3, eps_perm=4.0, eps_1=2.0), 5, rng=1)
         >>> panel.report([0, 1, 2, 2, 2])
         array([0, 0, 2, 2, 1], dtype=uint8)
@@ -141,7 +143,8 @@ class Panel:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import LGRR
+        >>> import numpy as np
+        >>> from multi_freq_ldpy import LGRR, Panel
         >>> panel = Panel(LGRR(3, eps_perm=4.0, eps_1=2.0), 1000, rng=1)
         >>> panel.tally(np.arange(1000) % 2).counts
         array([447, 442, 111])
@@ -178,7 +181,8 @@ class Panel:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import LGRR
+        >>> import numpy as np
+        >>> from multi_freq_ldpy import LGRR, Panel
         >>> panel = Panel(LGRR(3, eps_perm=4.0, eps_1=2.0), 1000, rng=1)
         >>> values = np.arange(1000) % 2
         >>> [estimate.frequencies.round(2) for estimate in panel.run([values, values + 1])]
@@ -284,7 +288,8 @@ def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import LGRR, Panel
+    >>> import numpy as np
+    >>> from multi_freq_ldpy import LGRR, Panel, over_rounds
     >>> protocol = LGRR(3, eps_perm=2.0, eps_1=1.0)
     >>> panel = Panel(protocol, 30_000, rng=1)
     >>> estimate = over_rounds([panel.tally(np.arange(30_000) % 2) for _ in range(10)])

@@ -60,6 +60,7 @@ def VAR_RSpFD_GRR(
 
     Examples
     --------
+    >>> from multi_freq_ldpy.mdim_freq_est.Variance_RSpFD import VAR_RSpFD_GRR
     >>> round(VAR_RSpFD_GRR(p=0.7, q=0.1, k=4, d=3, n=1000), 5)
     0.004
     """
@@ -99,6 +100,7 @@ def VAR_RSpFD_UE_zero(
 
     Examples
     --------
+    >>> from multi_freq_ldpy.mdim_freq_est.Variance_RSpFD import VAR_RSpFD_UE_zero
     >>> round(VAR_RSpFD_UE_zero(p=0.5, q=0.2, d=3, n=1000), 5)
     0.016
     """
@@ -140,6 +142,7 @@ def VAR_RSpFD_UE_rnd(
 
     Examples
     --------
+    >>> from multi_freq_ldpy.mdim_freq_est.Variance_RSpFD import VAR_RSpFD_UE_rnd
     >>> VAR_RSpFD_UE_rnd(p=0.5, q=0.2, k=4, d=3, n=[1000, 4000]).round(5)
     array([0.01875, 0.00469])
     """

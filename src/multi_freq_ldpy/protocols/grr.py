@@ -38,6 +38,7 @@ class GRR(OneShot):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import GRR
     >>> protocol = GRR(4, epsilon=1.0)
     >>> protocol.randomize([0, 1, 2, 3], rng=1)
     array([0, 1, 2, 3], dtype=uint8)
@@ -47,7 +48,7 @@ class GRR(OneShot):
 
     @cached_property
     def format(self) -> Symbols:
-        """The format of a report: one value."""
+        """The format of a report, which is one value."""
         return Symbols(self.k)
 
     @cached_property

@@ -128,7 +128,7 @@ class LocalHashing(OneShot):
 
     @cached_property
     def format(self) -> HashedSymbols:
-        """The format of a report: a seed and a symbol."""
+        """The format of a report, which is a seed and a symbol."""
         return HashedSymbols(self.family)
 
     @cached_property
@@ -187,6 +187,7 @@ class BLH(LocalHashing):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import BLH
     >>> protocol = BLH(100, epsilon=1.0)
     >>> protocol.report_dtype
     dtype([('seed', '<u2'), ('symbol', 'u1')])
@@ -196,7 +197,7 @@ class BLH(LocalHashing):
 
     @property
     def g(self) -> int:
-        """The number of symbols: two."""
+        """The number of symbols, which is 2."""
         return 2
 
 
@@ -228,6 +229,7 @@ class OLH(LocalHashing):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import OLH
     >>> protocol = OLH(1000, epsilon=1.0)
     >>> protocol.g, protocol.report_bytes
     (4, 5)
@@ -235,10 +237,10 @@ class OLH(LocalHashing):
 
     @cached_property
     def g(self) -> int:
-        """The number of symbols: the integer in [2, P] that minimises q(1 − q)/(p − q)², exactly.
+        """The number of symbols, which minimises q(1 − q)/(p − q)² exactly.
 
-        g = P gives one bucket per residue, without collisions. Large budgets need it where k is not
-        a prime.
+        It is an integer in [2, P]. P is the least prime that is at least k. With g = P there are no
+        collisions. Large budgets need g = P where k is not a prime.
         """
         e, _ = exact.exp(exact.budget(self.epsilon))
         if (e - 1) * exact.WORD < 1:

@@ -198,6 +198,7 @@ class SHE(OneShot):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import SHE
     >>> protocol = SHE(3, epsilon=1.0)
     >>> protocol.privacy.report, round(protocol.variance(100), 4)
     (1.0, 0.0784)
@@ -230,7 +231,7 @@ class SHE(OneShot):
 
     @cached_property
     def privacy(self) -> Privacy:
-        """The privacy losses as realised: 2s for one report.
+        """The privacy losses as realised, which are 2s for one report.
 
         Two entries change by one each, and each change costs s.
         """
@@ -243,7 +244,7 @@ class SHE(OneShot):
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """The dtype of one report: k integers of 32 bits."""
+        """The dtype of one report, which has k integers of 32 bits."""
         return np.dtype(("<i4", (self.k,)))
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
@@ -272,6 +273,7 @@ class SHE(OneShot):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import SHE
         >>> protocol = SHE(3, epsilon=1.0)
         >>> protocol.contributions(protocol.randomize([0, 2], rng=1))
         array([[-2,  0,  3],
@@ -304,6 +306,7 @@ class SHE(OneShot):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import SHE
         >>> SHE(3, epsilon=1.0).law(0)
         Traceback (most recent call last):
             ...
@@ -329,6 +332,7 @@ class SHE(OneShot):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import SHE
         >>> protocol = SHE(3, epsilon=1.0)
         >>> protocol.log_law(0), protocol.log_law(-3)
         (Fraction(0, 1), Fraction(-3, 2))

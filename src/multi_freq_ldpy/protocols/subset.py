@@ -85,6 +85,7 @@ class SS(OneShot):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import SS
     >>> protocol = SS(10, epsilon=1.0)
     >>> protocol.omega, protocol.report_bytes
     (3, 2)
@@ -94,7 +95,7 @@ class SS(OneShot):
 
     @cached_property
     def omega(self) -> int:
-        """The size ω of a set: the integer that minimises (ωe^ε + k − ω)²/(ω(k − ω)).
+        """The size ω of a set, which minimises (ωe^ε + k − ω)²/(ω(k − ω)).
 
         It is one of the two integers next to k/(e^ε + 1).
         """
@@ -123,7 +124,7 @@ class SS(OneShot):
 
     @cached_property
     def format(self) -> Sets:
-        """The format of a report: a set of ω values, as k bits."""
+        """The format of a report, which is a set of ω values, as k bits."""
         return Sets(self.k, self.omega)
 
     @cached_property

@@ -38,7 +38,7 @@ class UnaryEncoding(OneShot):
 
     @cached_property
     def format(self) -> Bits:
-        """The format of a report: k bits."""
+        """The format of a report, which has k bits."""
         return Bits(self.k)
 
     @abstractmethod
@@ -110,6 +110,7 @@ class SUE(UnaryEncoding):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import SUE
     >>> protocol = SUE(10, epsilon=2.0)
     >>> protocol.randomize(3, rng=0)
     array([154,   1], dtype=uint8)
@@ -148,6 +149,7 @@ class OUE(UnaryEncoding):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import OUE
     >>> protocol = OUE(1000, epsilon=1.0)
     >>> protocol.report_bytes
     125
@@ -189,6 +191,7 @@ class THE(UnaryEncoding):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import THE
     >>> protocol = THE(10, epsilon=1.0)
     >>> round(float(protocol.threshold), 4), round(protocol.privacy.report, 4)
     (0.6186, 0.896)

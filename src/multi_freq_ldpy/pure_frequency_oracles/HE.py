@@ -80,6 +80,7 @@ def HE_Aggregator_MI(reports: Sent, k: int, epsilon: float, use_thresh: bool = T
 
     Examples
     --------
+    >>> from multi_freq_ldpy.pure_frequency_oracles.HE import HE_Aggregator_MI
     >>> rows = [[0, 1, 0], [-1, 2, 0], [1, 0, 0]]
     >>> HE_Aggregator_MI(rows, k=3, epsilon=2.0).round(2)
     array([0.14, 0.86, 0.  ])
@@ -143,6 +144,7 @@ def HE_Aggregator_IBU(
 
     Examples
     --------
+    >>> from multi_freq_ldpy.pure_frequency_oracles.HE import HE_Aggregator_IBU
     >>> HE_Aggregator_IBU([[0, 1, 0], [-1, 2, 0], [1, 0, 0]], k=3, epsilon=2.0).round(2)
     array([0.14, 0.86, 0.  ])
     """
@@ -179,6 +181,7 @@ def find_tresh(tresh: Any, epsilon: float) -> Any:
 
     Examples
     --------
+    >>> from multi_freq_ldpy.pure_frequency_oracles.HE import find_tresh
     >>> round(find_tresh(0.7, 1.0), 4)
     4.8326
     """

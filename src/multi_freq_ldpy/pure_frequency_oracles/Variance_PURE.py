@@ -42,6 +42,7 @@ def VAR_Pure(p: ArrayLike, q: ArrayLike, n: ArrayLike = 1, f: ArrayLike = 0) -> 
 
     Examples
     --------
+    >>> from multi_freq_ldpy.pure_frequency_oracles.Variance_PURE import VAR_Pure
     >>> VAR_Pure(p=0.5, q=0.25, n=[100, 1000])
     array([0.03 , 0.003])
     """

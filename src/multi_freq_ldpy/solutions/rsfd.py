@@ -136,7 +136,7 @@ class RSFD(SideBySide):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR
+    >>> from multi_freq_ldpy import GRR, RSFD
     >>> privacy = RSFD(GRR, [2, 6], epsilon=1.0).privacy
     >>> round(privacy.report, 5), round(privacy.report_attribute, 3)
     (1.48988, 1.156)

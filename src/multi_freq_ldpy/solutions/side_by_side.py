@@ -28,7 +28,7 @@ class SideBySide(Solution):
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """The dtype of a report, with one field per part: a0, a1 and so on."""
+        """The dtype of a report, with one field per part. The fields are a0, a1 and so on."""
         return np.dtype([(f"a{j}", each.report_dtype) for j, each in enumerate(self.protocols)])
 
     def _columns(self, records: Counts, source: Source) -> Iterable[Counts]:

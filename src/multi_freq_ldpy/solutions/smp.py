@@ -66,7 +66,7 @@ class SMP(Solution):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import OUE
+    >>> from multi_freq_ldpy import OUE, SMP
     >>> solution = SMP(OUE, [4, 7, 2], epsilon=3.0)
     >>> solution.privacy.report, solution.report_bytes
     (3.0, 2)
@@ -107,7 +107,7 @@ class SMP(Solution):
 
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
-        """The dtype of a report: the number of the sampled part, and the report of this part.
+        """The dtype of a report, with the number of the sampled part and the report of this part.
 
         The report of the part is padded with zeros to the length of the longest one.
         """
@@ -181,7 +181,7 @@ class SMP(Solution):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR
+        >>> from multi_freq_ldpy import GRR, SMP
         >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
         >>> solution.contributions(solution.randomize([[0, 2], [1, 2]], rng=1))
         array([[1, 0, 0, 0, 0],

@@ -48,7 +48,7 @@ class SPL(SideBySide):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import OUE
+    >>> from multi_freq_ldpy import OUE, SPL
     >>> solution = SPL(OUE, [4, 7, 2], epsilon=3.0)
     >>> solution.privacy.report, solution.privacy.report_attribute
     (3.0, 1.0)

@@ -1,6 +1,7 @@
 """Comparison of protocols on the same data.
 
-Tallies of many repetitions are drawn from their exact distribution. No report is made.
+The tallies of the repetitions have the same distribution as the tallies of real reports. Counts are
+drawn directly where that is possible, because it is faster.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,7 +40,9 @@ METRICS: dict[str, Callable[[NDArray[Any]], float]] = {
 
 @dataclass(frozen=True)
 class Cell:
-    """The errors of one protocol with one budget.
+    """The errors of one protocol with one budget: an entry of a ``Comparison``.
+
+    The mean error and its standard error are the numbers that a printed comparison shows.
 
     Parameters
     ----------
@@ -48,11 +51,24 @@ class Cell:
     budget : float or tuple of float
         The budget, or the pair (eps_perm, eps_1).
     errors : array of float
-        The error of each repetition.
+        The error of each repetition. It is the metric over all values, such as the mean of the
+        squared errors.
     theory : float or None
-        The expected error, if it is known.
+        The expected error. It is known for raw estimates and the metric "mse".
     limit : float or None
-        The least error that a protocol with this budget can promise, if it is known.
+        The expected error of subset selection (``SS``) with sets of the best size. For many users,
+        no unbiased protocol has less on uniform data. A measured error may lie below the limit by
+        chance. The limit is known for raw estimates of one attribute and the metric "mse".
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR, compare
+    >>> found = compare([GRR], [0, 0, 0, 1, 2] * 2000, budgets=[1.0], k=50, repeats=30, rng=1)
+    >>> cell = found[0]
+    >>> cell.protocol, cell.budget, cell.errors.shape
+    ('GRR', 1.0, (30,))
+    >>> [float(f"{each:.2g}") for each in (cell.error, cell.std, cell.theory, cell.limit)]
+    [0.002, 8.9e-05, 0.0018, 0.00035]
     """
 
     protocol: str
@@ -80,12 +96,21 @@ class Cell:
 
 
 class Comparison(tuple[Cell, ...]):
-    """The result of ``compare``: a tuple with one cell per protocol and budget.
+    """The result of ``compare``: a tuple with one ``Cell`` per protocol and budget.
+
+    A printed comparison has one row per protocol and one column per budget. An entry is the mean
+    error over the repetitions, ± the standard error of this mean. In each column, ``*`` marks the
+    protocol with the least error, and ``=`` marks the protocols that tie with it.
+
+    The expected error (``Cell.theory``) decides if it is known. The heading then says "least
+    expected error", and the star may stand beside a measured error that is not the smallest.
+    Otherwise the measured errors decide, and the heading says "least error".
 
     Parameters
     ----------
     iterable : iterable of Cell
-        The cells.
+        The cells. ``Cell`` has the attributes protocol, budget, errors, theory and limit, and the
+        properties error, std and epsilon.
 
     Attributes
     ----------
@@ -104,7 +129,7 @@ class Comparison(tuple[Cell, ...]):
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR, OUE
+    >>> from multi_freq_ldpy import GRR, OUE, compare
     >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2] * 2000, budgets=[1.0], k=50, rng=1)
     >>> found
     mse of raw estimates ± standard error (* least expected error)
@@ -132,7 +157,8 @@ class Comparison(tuple[Cell, ...]):
         -------
         table
             The columns are protocol, epsilon, eps_perm (for pairs of budgets), repeat, the metric,
-            and theory if it is known.
+            and theory if it is known. The column of the metric, such as "mse", has the error of the
+            repetition. For a pair of budgets, epsilon is eps_1.
 
         Raises
         ------
@@ -141,7 +167,7 @@ class Comparison(tuple[Cell, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR, OUE
+        >>> from multi_freq_ldpy import GRR, OUE, compare
         >>> found = compare([GRR, OUE], [0, 0, 1, 2], budgets=[1.0], repeats=2, rng=1)
         >>> found.to_frame("dict")["protocol"]
         ['GRR', 'GRR', 'OUE', 'OUE']
@@ -182,7 +208,7 @@ class Comparison(tuple[Cell, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR, OUE
+        >>> from multi_freq_ldpy import GRR, OUE, compare
         >>> compare([GRR, OUE], [0, 0, 0, 1, 2], budgets=[0.5, 4.0], k=50, rng=1).best()
         {0.5: 'OUE', 4.0: 'GRR'}
         """
@@ -201,7 +227,7 @@ class Comparison(tuple[Cell, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR, OUE, SS
+        >>> from multi_freq_ldpy import GRR, OUE, SS, compare
         >>> compare([OUE, GRR, SS], [0, 0, 0, 1, 2], budgets=[1.0], rng=1).ties()
         {1.0: ['GRR', 'SS']}
         """
@@ -233,6 +259,10 @@ class Comparison(tuple[Cell, ...]):
     ) -> "Axes":
         """Draw the errors against the budget of a report, both logarithmic.
 
+        A line connects the mean errors. A band contains eight of ten repetitions, from the 10th to
+        the 90th percentile. Short strokes are the expected errors (``Cell.theory``), and the dotted
+        line is ``Cell.limit``. Measured errors may lie below both, by chance.
+
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
@@ -248,7 +278,7 @@ class Comparison(tuple[Cell, ...]):
         Returns
         -------
         matplotlib.axes.Axes
-            The axes with the drawing.
+            The axes with the drawing. ``found.plot().figure.savefig("errors.png")`` saves it.
 
         Raises
         ------
@@ -257,7 +287,7 @@ class Comparison(tuple[Cell, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR, OUE
+        >>> from multi_freq_ldpy import GRR, OUE, compare
         >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2], budgets=[0.5, 4.0], repeats=2, rng=1)
         >>> found.plot().get_ylabel()
         'mean squared error'
@@ -289,7 +319,7 @@ class Comparison(tuple[Cell, ...]):
 
         Examples
         --------
-        >>> from multi_freq_ldpy import GRR, OUE
+        >>> from multi_freq_ldpy import GRR, OUE, compare
         >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2], budgets=[0.5, 4.0], repeats=2, rng=1)
         >>> "<h1>Two protocols</h1>" in found.report("Two protocols")
         True
@@ -416,8 +446,17 @@ def compare(
 ) -> Comparison:
     """Estimate the same data with several protocols and budgets, and return the errors.
 
-    Tallies are drawn from their exact distribution, so no report is made. Each protocol and budget
-    has a random stream of its own. Its errors do not depend on the other protocols.
+    The truth is the frequencies in the data, so the errors are about the users in the data (the
+    sample). They do not include the error from drawing these users from a population. The errors of
+    ``recommend`` do include it.
+
+    The tallies have the same distribution as the tallies of real reports. For GRR and unary
+    encodings the counts are drawn directly, which is faster. Each protocol and budget has a random
+    stream of its own. Its errors do not depend on the other protocols.
+
+    For raw estimates of one attribute, the expected mse does not depend on the frequencies in the
+    data. For dBitFlipPM it does, by a small amount. After a post-processing, the expected mse
+    depends on the frequencies.
 
     Parameters
     ----------
@@ -430,23 +469,26 @@ def compare(
         Numbers, or pairs (eps_perm, eps_1). A protocol uses the numbers if it has one budget, and
         the pairs if it has two.
     repeats : int
-        Number of repetitions.
-    estimator : str
-        "raw", or the name of a post-processing (``Estimate.postprocess``).
+        Number of repetitions. Each draws the noise anew, for the same data. Four times as many
+        repetitions halve the standard error of the mean error.
+    estimator : {"raw", "norm_sub", "norm", "mle"}
+        Estimates to compare: "raw", or the name of a post-processing (``Estimate.postprocess``).
     metric : {"mse", "mae", "max"}
-        Mean squared error, mean absolute error or largest error of the values. For several
-        attributes it is the mean over the attributes.
-    rng : None, int, SeedSequence, Generator or Stream
-        Source of randomness. None, the default, is the operating system: use it to collect. Seeds
-        are for simulations. A seed makes the comparison reproducible.
+        Error of one repetition: the mean squared error, the mean absolute error or the largest
+        absolute error over all values. For several attributes it is the mean over the attributes.
+        The root of an mse is a typical error of one frequency.
+    rng : int, SeedSequence, Generator or Stream, optional
+        Source of randomness. An int makes the comparison reproducible. None gives different errors
+        at every call. A comparison is a simulation, so a seed puts no privacy at risk.
     k : int or list of int, optional
         Number of possible values, which are 0, …, k − 1. For records, one number per attribute.
-        None means the largest value in the data plus 1, or the number of labels.
+        None means the largest value in the data plus 1, so give k if larger values are possible.
+        For labels, k is their number in the data, and must not be given.
 
     Returns
     -------
     Comparison
-        One cell per protocol and budget.
+        One ``Cell`` per protocol and budget.
 
     Raises
     ------
@@ -457,7 +499,7 @@ def compare(
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR, OUE
+    >>> from multi_freq_ldpy import GRR, OUE, compare
     >>> found = compare([GRR, OUE], [0, 0, 0, 1, 2] * 2000, budgets=[0.5, 4.0], k=50, rng=1)
     >>> found.best()
     {0.5: 'OUE', 4.0: 'GRR'}

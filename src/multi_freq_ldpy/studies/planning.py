@@ -32,18 +32,27 @@ class Recommendation:
     total : float
         The expected squared error, added up over all values, if all values are equally frequent.
     limit : float
-        The total, divided by the least total that a protocol with this budget can promise.
+        The total, divided by the least possible total. For many users and uniform data, no unbiased
+        protocol with this budget has a smaller total. The printed table calls it "× limit".
     error : float
-        The standard error of a value with frequency 0.
+        The standard error of a value with frequency 0. The printed table calls it "rare".
     worst : float
         The largest standard error over all frequencies.
     report_bytes : int
         Length of a report in bytes.
     work : int
-        Approximate number of machine words that are read to count one report.
+        Approximate number of machine words that are read to count one report. A work of 1 or 2 is
+        small, and a work of k is large.
     linked : str or None
         Linkability of the reports of one user: "yes", "for large k" or "no". It is None for
         protocols whose users report once.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import recommend
+    >>> first = recommend(100, 1.0, n=50_000)[0]
+    >>> first.protocol, first.report_bytes, round(first.total, 5), round(first.error, 5)
+    (SS(k=100, epsilon=1.0), 13, 0.00722, 0.00847)
     """
 
     protocol: Mechanism
@@ -66,6 +75,7 @@ class Recommendations(tuple[Recommendation, ...]):
 
     Examples
     --------
+    >>> from multi_freq_ldpy import recommend
     >>> found = recommend(4, 1.0, n=1000)
     >>> [type(each.protocol).__name__ for each in found[:3]]
     ['GRR', 'SS', 'OLH']
@@ -87,7 +97,7 @@ class Recommendations(tuple[Recommendation, ...]):
         -------
         table
             The columns are protocol, total, limit, error, worst, bytes and work. For a pair of
-            budgets there is also linked.
+            budgets there is also linked. The printed table calls limit "× limit", and error "rare".
 
         Raises
         ------
@@ -96,6 +106,7 @@ class Recommendations(tuple[Recommendation, ...]):
 
         Examples
         --------
+        >>> from multi_freq_ldpy import recommend
         >>> recommend(100, 1.0, max_bytes=4).to_frame("dict")["protocol"]
         ['OLH', 'BLH', 'GRR']
         """
@@ -137,6 +148,12 @@ def recommend(
     Protocols that cannot realise the budget are left out. dBitFlipPM is left out too, because it
     needs a number of buckets.
 
+    The order does not depend on the frequencies of the values. The expected squared error of raw
+    estimates, added up over all values, is the same for all frequencies. Only the choice of the
+    users from the population adds a part that depends on them, and it is equal for all protocols.
+    ``compare`` measures errors about a sample, without this part. For equally frequent values the
+    part is (1 − 1/k)/n.
+
     Parameters
     ----------
     k : int
@@ -153,10 +170,12 @@ def recommend(
     -------
     Recommendations
         One row per protocol. ``total`` is the expected squared error, added up over all values, if
-        all values are equally frequent. ``limit`` is the total, divided by the least total that can
-        be promised. ``error`` is the standard error of a rare value, and ``worst`` is the largest
-        standard error over all frequencies. For a pair of budgets, ``linked`` says if the reports
-        of one user can be linked.
+        all values are equally frequent. ``limit`` ("× limit" in print) is the total, divided by the
+        least possible total. For many users and uniform data, no unbiased protocol has less.
+        ``error`` ("rare" in print) is the standard error of a rare value. ``worst`` is the largest
+        standard error over all frequencies. ``work`` is the approximate number of machine words
+        that are read to count a report. For a pair of budgets, ``linked`` says if the reports of
+        one user can be linked.
 
     Raises
     ------
@@ -167,6 +186,7 @@ def recommend(
 
     Examples
     --------
+    >>> from multi_freq_ldpy import recommend
     >>> recommend(100, 1.0, n=50_000, max_bytes=4)
     protocol      total  × limit     rare    worst     bytes      work
     OLH         0.00724     1.00  0.00848  0.00981         3       100
@@ -283,7 +303,7 @@ def sample_size(
     Examples
     --------
     >>> from functools import partial
-    >>> from multi_freq_ldpy import GRR, OUE, SMP
+    >>> from multi_freq_ldpy import GRR, OUE, SMP, sample_size
     >>> sample_size(OUE, 10, 1.0, 0.01)
     179884
     >>> sample_size(OUE, 10, 1.0, 0.01, f=0.0)
@@ -361,7 +381,7 @@ def epsilon_for(
 
     Examples
     --------
-    >>> from multi_freq_ldpy import OUE
+    >>> from multi_freq_ldpy import OUE, epsilon_for
     >>> round(epsilon_for(OUE, 10, 141_470, 0.01, f=0.0), 4)
     1.0
     """
