@@ -3,6 +3,9 @@
 import re
 from typing import Any
 
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert
+
 from multi_freq_ldpy import __version__
 
 project, author, copyright = (
@@ -15,7 +18,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
@@ -36,6 +38,7 @@ html_css_files = ["site.css"]
 html_show_sourcelink = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"  # without a script from another server
 suppress_warnings = ["config.cache"]
 # Types are words for people, not names to link
 napoleon_use_param = napoleon_use_rtype = False
@@ -77,6 +80,21 @@ def shorten(text: str | None) -> str | None:
     return text
 
 
+def write_inline(writer: Any, node: Any) -> None:
+    """Write a formula in a line as MathML, which browsers show themselves."""
+    writer.body.append(convert(node.astext()))
+    raise SkipNode
+
+
+def write_block(writer: Any, node: Any) -> None:
+    """Write a formula of its own lines as MathML."""
+    writer.body.append(
+        f'<div class="formula" tabindex="0">{convert(node.astext(), display="block")}</div>'
+    )
+    raise SkipNode
+
+
 def setup(app: Any) -> None:
-    """Let autodoc shorten every signature."""
+    """Write formulas as MathML, and let autodoc shorten every signature."""
+    app.add_html_math_renderer("mathml", (write_inline, None), (write_block, None))
     app.connect("autodoc-process-signature", lambda *event: (shorten(event[5]), shorten(event[6])))

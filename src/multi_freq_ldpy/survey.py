@@ -1063,7 +1063,8 @@ class SurveyPanel:
     >>> from multi_freq_ldpy import Survey
     >>> survey = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
     >>> panel = survey.panel(1000, rng=1)
-    >>> [each["smokes"].frequencies.round(2) for each in panel.run([{"smokes": ["no"] * 1000}] * 2)]
+    >>> rounds = panel.run([{"smokes": ["no"] * 1000}] * 2)
+    >>> [each["smokes"].frequencies.round(2) for each in rounds]
     [array([-0.01,  1.01]), array([-0.02,  1.02])]
     """
 
