@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from multi_freq_ldpy import GRR, LGRR, RSFD, SHE, SMP, SPL, SS, DBitFlipPM
+from multi_freq_ldpy import GRR, HR, LGRR, RSFD, SHE, SMP, SPL, SS, DBitFlipPM
 from multi_freq_ldpy.longitudinal.chains import LongitudinalHashing, LongitudinalUnary
 from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
 from multi_freq_ldpy.protocols.hashing import LocalHashing
@@ -333,6 +333,18 @@ def noise(words: Iterator[int], weight: int) -> int:
             return -size if word & 1 else size
 
 
+def hadamard(protocol: HR, key: bytes, user: int, value: int) -> bytes:
+    size = 2
+    while size <= protocol.k:
+        size *= 2
+    index = uniform(part(key, "index"), user, size)
+    own = protocol.weights[0]
+    odd = symbol(Bytes(part(key, "parity")), user, 0, 2, (own, 2**64 - own))
+    if (index & (value + 1)).bit_count() % 2 != odd:
+        index ^= (value + 1) & -(value + 1)
+    return index.to_bytes(protocol.report_bytes, "little")
+
+
 def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
     words = stream.on(user)
     entries = [noise(words, protocol.weight) + (v == value) for v in range(protocol.k)]
@@ -404,7 +416,7 @@ def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
             zero = solution.fake == "zero" and isinstance(each, UnaryEncoding)
             value = (
                 -1
-                if zero or isinstance(each, LocalHashing)
+                if zero or isinstance(each, LocalHashing | HR)
                 else uniform(part(key, f"fake {j}"), user, each.k)
             )
         reports.append(randomize(each, part(key, str(j)), user, value))
@@ -427,5 +439,7 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
         return subset(protocol, stream, user, value)
     if isinstance(protocol, LocalHashing):
         return hashing(protocol, stream, user, value)
+    if isinstance(protocol, HR):
+        return hadamard(protocol, key, user, value)
     assert isinstance(protocol, SHE)
     return histogram(protocol, stream, user, value)

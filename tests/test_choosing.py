@@ -206,7 +206,7 @@ def test_recommendations() -> None:
             assert each.report_bytes == each.protocol.report_bytes
         assert found[0].limit == pytest.approx(1, rel=1e-6)
     short = recommend(1000, 1.0, max_bytes=5)
-    assert {type(each.protocol).__name__ for each in short} == {"GRR", "OLH", "BLH"}
+    assert {type(each.protocol).__name__ for each in short} == {"GRR", "OLH", "BLH", "HR"}
     assert {type(each.protocol).__name__[0] for each in recommend(10, (2.0, 1.0))} == {"L"}
     assert list(short.to_frame("pandas").columns) == [
         *("protocol", "total", "limit", "error", "worst", "bytes", "work")

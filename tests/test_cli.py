@@ -583,7 +583,7 @@ def test_comparisons(folder: Path) -> None:
         folder / "c.csv",
     )
     rows = (folder / "c.csv").read_text().splitlines()
-    assert rows[0] == "protocol,epsilon,repeat,mse,theory" and len(rows) == 1 + 9 * 4 * 3
+    assert rows[0] == "protocol,epsilon,repeat,mse,theory" and len(rows) == 1 + 10 * 4 * 3
     assert "mse of raw estimates" in text and "GRR" in text and "least expected error" in text
     page = (folder / "c.html").read_text()
     assert (

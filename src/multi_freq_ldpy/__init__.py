@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .mechanism import Mechanism
     from .protocol import Protocol
     from .protocols.grr import GRR
+    from .protocols.hadamard import HR
     from .protocols.hashing import BLH, OLH
     from .protocols.histogram import SHE
     from .protocols.subset import SS
@@ -43,6 +44,7 @@ __version__ = "1.0.0.dev0"
 __all__ = [
     "BLH",
     "GRR",
+    "HR",
     "LBLH",
     "LGRR",
     "LOLH",
@@ -113,6 +115,7 @@ _HOMES = {
     "longitudinal.panel": "Panel over_rounds",
     "protocol": "Protocol",
     "protocols.grr": "GRR",
+    "protocols.hadamard": "HR",
     "protocols.hashing": "BLH OLH",
     "protocols.histogram": "SHE",
     "protocols.subset": "SS",

@@ -11,6 +11,7 @@ from .longitudinal.dbitflip import DBitFlipPM
 from .mechanism import Mechanism
 from .protocol import Protocol
 from .protocols.grr import GRR
+from .protocols.hadamard import HR
 from .protocols.hashing import BLH, OLH
 from .protocols.histogram import SHE
 from .protocols.subset import SS
@@ -60,6 +61,7 @@ ENTRIES = {
         Entry(OUE, "k bits", "large domains, where k bits are affordable"),
         Entry(THE, "k bits", "comparison"),
         Entry(SHE, "k integers", "sums of noisy histograms"),
+        Entry(HR, "an index below the least power of two above k", "small budgets, short reports"),
         Entry(LGRR, "a value", "small domains, over time"),
         Entry(LSUE, "k bits", "comparison (basic RAPPOR)"),
         Entry(LSOUE, "k bits", "comparison"),

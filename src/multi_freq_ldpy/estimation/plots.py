@@ -36,6 +36,7 @@ LOOKS = {
     "THE LSOUE": (SKY, "X"),
     "SHE DBitFlipPM": (INK, "*"),
     "BLH LBLH": (GREY, "P"),
+    "HR": (GREEN, "<"),
 }
 """Colour and marker of each protocol in all figures. Protocols over time have dashed lines."""
 
@@ -68,7 +69,7 @@ def looks_of(names: Sequence[str]) -> list[dict[str, Any]]:
     for name in names:
         own = [word for word in reversed(re.findall(r"\w+", name)) if word in looks]
         found.append(looks[own[0]] if own else None)
-        over_time.append(bool(own) and own[0] in [known.split()[1] for known in LOOKS])
+        over_time.append(bool(own) and own[0] in [n for known in LOOKS for n in known.split()[1:]])
     free = cycle([look for look in LOOKS.values() if look not in found] or LOOKS.values())
     chosen = [look or next(free) for look in found]
     dashes = [

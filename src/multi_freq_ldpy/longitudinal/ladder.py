@@ -44,8 +44,8 @@ class Ladder:
     ground : array
         Conductance of each round to the ground.
     links : list of array
-        Entry h has the conductances between neighbouring multiples of 2^h, the first of which is
-        the step from round 2^h to round 2·2^h, in rounds counted from 1.
+        Entry h has the conductances between neighbouring multiples of 2^h. Its first number is that
+        of the step from round 2^h to round 2·2^h, in rounds counted from 1.
 
     Examples
     --------

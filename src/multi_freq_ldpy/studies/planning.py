@@ -108,7 +108,7 @@ class Recommendations(tuple[Recommendation, ...]):
         --------
         >>> from multi_freq_ldpy import recommend
         >>> recommend(100, 1.0, max_bytes=4).to_frame("dict")["protocol"]
-        ['OLH', 'BLH', 'GRR']
+        ['OLH', 'BLH', 'HR', 'GRR']
         """
         return frames.build_table(kind, self._columns())
 
@@ -191,6 +191,7 @@ def recommend(
     protocol      total  × limit     rare    worst     bytes      work
     OLH         0.00724     1.00  0.00848  0.00981         3       100
     BLH         0.00918     1.27  0.00958  0.00958         3       100
+    HR          0.00937     1.30  0.00968  0.00968         1         1
     GRR          0.0694     9.61   0.0261   0.0427         1         1
     >>> recommend(100, (4.0, 2.0), max_bytes=5)
     protocol      total  × limit     rare    worst     bytes      work  linked
