@@ -1,13 +1,18 @@
 """Tests of the parts of histories: blocks of noise, and least squares over rounds."""
 
 from fractions import Fraction
+from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from multi_freq_ldpy import GRR, SS, wire
 from multi_freq_ldpy.longitudinal.blocks import KINDS, Block, spread_ball, weigh_margins
 from multi_freq_ldpy.longitudinal.ladder import Ladder
+from multi_freq_ldpy.longitudinal.network import Network
+from multi_freq_ldpy.longitudinal.steps import Plan
 
 from .test_privacy import e_to
 
@@ -144,3 +149,169 @@ def test_the_ladder_solves_the_network(rounds: int, holes: float) -> None:
         np.testing.assert_allclose(diagonal, np.diag(dense), rtol=1e-10)
         both = reached[1:] & reached[:-1]
         np.testing.assert_allclose(beside[both], np.diag(dense, 1)[both], rtol=1e-9, atol=1e-12)
+
+
+def fractions(numbers: str) -> NDArray[np.float64]:
+    return np.array([float(Fraction(number)) for number in numbers.split()])
+
+
+# Numbers of value reports and of step reports per user, costs; then covariances, A and B
+NETWORKS = {
+    "k = 2, four rounds": (
+        Network(np.full(4, 1 / 8), [np.full(3, 1 / 4), np.full(1, 1 / 4)], 1.0, [4.0, 4.0]),
+        np.array([[260, 60, 20, 20], [60, 180, 60, 60], [20, 60, 212, 68], [20, 60, 68, 212]]) / 45,
+        fractions("40/9 8/3 248/75 248/75"),
+        fractions("4/3 4/3 316/225 316/225"),
+    ),
+    "k = 3, three rounds": (
+        Network(np.full(3, 1 / 6), [np.full(2, 1 / 2)], 25 / 18, [9.0]),
+        np.array([[189775, 49375, 15625], [49375, 156025, 49375], [15625, 49375, 189775]]) / 30573,
+        fractions("41276354/11539609 4994/1849 41276354/11539609"),
+        fractions("14301250/11539609 2500/1849 14301250/11539609"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks(name: str) -> None:
+    network, covariances, from_values, from_steps = NETWORKS[name]
+    found = [network.covariances_with(t) for t in range(len(covariances))]
+    np.testing.assert_allclose(found, covariances, rtol=1e-12)
+    np.testing.assert_allclose(network.variances, np.diag(covariances), rtol=1e-12)
+    np.testing.assert_allclose(network.shares[0], from_values, rtol=1e-12)
+    np.testing.assert_allclose(network.shares[1], from_steps, rtol=1e-12)
+    # A by its definition: a sum over all reports of values
+    slow = covariances**2 @ network.values / network.value_cost**2
+    np.testing.assert_allclose(network.shares[0], slow, rtol=1e-12)
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 7, 16, 33])
+def test_estimates_reproduce_consistent_reports(rounds: int) -> None:
+    """Check that means without noise give the true frequencies, for every round and value."""
+    rng = np.random.default_rng(rounds)
+    truth = rng.random((rounds, 3))
+    lengths = [2**h for h in range(8) if 2 * 2**h <= rounds]
+    steps = [rng.integers(1, 9, rounds // length - 1) for length in lengths]
+    means = [
+        truth[2 * length - 1 :: length] - truth[length - 1 : -length : length] for length in lengths
+    ]
+    network = Network(rng.integers(0, 3, rounds) + (np.arange(rounds) == 0), steps, 1.5, lengths)
+    np.testing.assert_allclose(network.estimate(truth, means), truth, atol=1e-12)
+
+
+# k, rounds; then for ε = 1 and 4: time sampling, and Steps for 1, 3 and 8 changes, unary/row
+MEAN_VARIANCES = {
+    (2, 16): ("18.731 10.897 18.035 18.731", "4.3041 1.0218 1.6128 2.4270"),
+    (2, 64): ("74.923 18.684 38.427 62.675", "17.216 1.5136 2.6337 4.4340"),
+    (2, 256): ("299.69 31.360 68.076 121.39", "68.865 2.4168 4.3800 7.6267"),
+    (10, 64): (
+        "192.03 45.791/57.106 86.274/116.13 145.66/178.99",
+        "8.1098 1.5190/2.0708 2.7904/3.8019 4.6882/6.2107",
+    ),
+    (100, 64): (
+        "235.94 50.183/66.641 94.714/136.06 161.94/214.47",
+        "9.4788 1.6301/2.3637 2.9888/4.3427 5.0465/7.1136",
+    ),
+    (100, 256): (
+        "943.76 83.681/112.50 164.02/244.47 301.10/433.16",
+        "37.915 2.6962/3.9673 5.0989/7.6009 9.0526/13.437",
+    ),
+}
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("size", MEAN_VARIANCES)
+def test_mean_variances(size: tuple[int, int], epsilon: float) -> None:
+    rounds, protocol = size[1], SS(size[0], epsilon)
+    once, *others = MEAN_VARIANCES[size][epsilon == 4.0].split()
+    alone = Plan(protocol, rounds, 1, values=Fraction(1))
+    assert alone.variance(1).mean() == pytest.approx(float(once), rel=5e-5)
+    for changes, wanted in zip((1, 3, 8), others, strict=True):
+        for encoding, number in zip(("unary", "row"), wanted.split("/"), strict=False):
+            found = Plan(protocol, rounds, changes, encoding).variance(1).mean()
+            assert found == pytest.approx(float(number), rel=5e-5), (changes, encoding)
+
+
+def test_variances_of_eight_rounds() -> None:
+    plan = Plan(GRR(5, 1.0), 8, 2, values=Fraction(1, 2))
+    assert plan.value_cost == pytest.approx(2.445950, abs=5e-7)
+    assert plan.step_costs == pytest.approx((22.7581, 22.7581, 11.0750), abs=5e-5)
+    variances = [29.3297, 21.6899, 23.4157, 16.9515, 23.3458, 19.7727, 23.6446, 21.2503]
+    assert plan.variance(1) == pytest.approx(variances, abs=5e-5)
+    network = plan.network(1)
+    assert network.covariances_with(0)[1] == pytest.approx(6.52111, abs=5e-6)
+    assert network.covariances_with(3)[4] == pytest.approx(4.65593, abs=5e-6)
+    from_values = [9.4707, 5.7992, 6.3558, 3.8711, 6.3039, 4.9611, 6.5661, 5.4700]
+    assert network.shares[0] == pytest.approx(from_values, abs=5e-5)
+
+
+PLANS = [
+    Plan(GRR(2, 1.0), 2, 1),
+    Plan(GRR(2, 1.0), 4, 1, values=Fraction(1, 2)),
+    Plan(GRR(2, 4.0), 4, 3, values=Fraction(3, 4)),
+    Plan(SS(3, 1.0), 3, 1, values=Fraction(1, 2)),
+    Plan(GRR(3, 2.0), 3, 2, "row", values=Fraction(1, 2)),
+    Plan(GRR(3, 1.0), 4, 1, "row", values=Fraction(1, 2)),
+]
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=str)
+def test_whole_histories_keep_their_budget(plan: Plan) -> None:
+    """Check the largest ratio over all pairs of histories, also of those that change too often."""
+    laws = [plan.law(history) for history in product(range(plan.k), repeat=plan.rounds)]
+    assert all(sum(law.values()) == 1 and law.keys() == laws[0].keys() for law in laws)
+    worst = max(max(p) / min(p) for p in zip(*(law.values() for law in laws), strict=True))
+    assert worst == plan.privacy.ratio_history <= e_to(plan.protocol.epsilon)
+
+
+def contribute(plan: Plan, sent: Any) -> NDArray[np.float64]:
+    """Return what the reports of one user add to the estimates of one user's frequencies."""
+    values, network = np.zeros((plan.rounds, plan.k)), plan.network(1)
+    steps = [np.zeros((plan.rounds // length - 1, plan.k)) for length in plan.lengths]
+    moments = plan.protocol.moments
+    for t, report in enumerate(sent):
+        if report is None:
+            continue
+        kind, content = report
+        if kind == 0:
+            ones = plan.protocol.contributions(wire.decode(plan.protocol, content))[0]
+            values[t] = (ones - float(moments.q)) / float(moments.p - moments.q)
+            values[t] /= network.values[t]
+            continue
+        row, symbols = content
+        h, gap = kind - 1, float(plan.blocks[kind - 1].gap)
+        place = (t + 1) // plan.lengths[h] - 2
+        if plan.encoding == "row":
+            signs = [1 - 2 * ((row & v).bit_count() % 2) for v in range(plan.k)]
+            mean = 2 * (plan.order - 1) / plan.order * np.array(signs) * symbols[0]
+        else:
+            mean = np.array(symbols) if plan.k > 2 else np.array([-symbols[0], symbols[0]])
+        steps[h][place] = mean / gap / network.steps[h][place]
+    return network.estimate(values, steps)
+
+
+@pytest.mark.parametrize("plan", PLANS[:5], ids=str)
+def test_estimates_of_whole_histories_are_unbiased(plan: Plan) -> None:
+    found: dict[Any, NDArray[np.float64]] = {}
+    for history in product(range(plan.k), repeat=plan.rounds):
+        if sum(a != b for a, b in pairwise(history)) > plan.changes:
+            continue
+        mean = np.zeros((plan.rounds, plan.k))
+        for sent, chance in plan.law(history).items():
+            if sent not in found:
+                found[sent] = contribute(plan, sent)
+            mean += float(chance) * found[sent]
+        np.testing.assert_allclose(mean, np.eye(plan.k)[list(history)], atol=1e-9)
+
+
+def test_bad_plans_are_refused() -> None:
+    for given, message in (
+        ((GRR(2, 1.0), 1, 1), "rounds"),
+        ((GRR(2, 1.0), 2**16 + 1, 1), "rounds"),
+        ((GRR(2, 1.0), 8, 0), "changes"),
+        ((GRR(2, 1.0), 8, 33), "changes"),
+        ((GRR(2, 1.0), 8, 1, "binary"), "encoding must be one of unary, row, not 'binary'"),
+        ((GRR(2, 1.0), 8, 1, "row", Fraction(1, 3)), "values must be one of 1/2, 3/4, 1, not"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Plan(*given)

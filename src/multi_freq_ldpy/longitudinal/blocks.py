@@ -149,6 +149,26 @@ class Block:
             found[entries] = chance
         return found
 
+    def mean_density(self, told: int, margin: int) -> Fraction:
+        """Return the density, averaged over the entries that were not told.
+
+        Parameters
+        ----------
+        told : int
+            Number of entries that were told.
+        margin : int
+            Sum of these entries.
+
+        Returns
+        -------
+        Fraction
+            The mean. Reports have the probability of base noise, times this number.
+        """
+        rest = self.symbols - told
+        ways = weigh_margins(rest, self.bits)
+        total = sum((self.densities[margin + m] * w for m, w in ways.items()), Fraction(0))
+        return total / (1 << self.bits * rest)
+
     @property
     def base(self) -> dict[int, Fraction]:
         """The exact distribution of base noise."""
