@@ -257,7 +257,7 @@ PLANS = [
 
 @pytest.mark.parametrize("plan", PLANS, ids=str)
 def test_whole_histories_keep_their_budget(plan: Plan) -> None:
-    """Check the largest ratio over all pairs of histories, also of those that change too often."""
+    """Check the largest ratio over all pairs of histories, also where values change too often."""
     laws = [plan.law(history) for history in product(range(plan.k), repeat=plan.rounds)]
     assert all(sum(law.values()) == 1 and law.keys() == laws[0].keys() for law in laws)
     worst = max(max(p) / min(p) for p in zip(*(law.values() for law in laws), strict=True))
