@@ -9,11 +9,16 @@ import pytest
 from numpy.typing import NDArray
 
 from multi_freq_ldpy import GRR, SS, wire
+from multi_freq_ldpy.checks.tools import chi_square
+from multi_freq_ldpy.longitudinal import paths
 from multi_freq_ldpy.longitudinal.blocks import KINDS, Block, spread_ball, weigh_margins
 from multi_freq_ldpy.longitudinal.ladder import Ladder
 from multi_freq_ldpy.longitudinal.network import Network
+from multi_freq_ldpy.longitudinal.paths import draw_blocks, draw_paths
 from multi_freq_ldpy.longitudinal.steps import Plan
+from multi_freq_ldpy.randomness import Source, subkey
 
+from .reference import Bytes
 from .test_privacy import e_to
 
 # (symbols, bits, threshold, e^ε): mean of an entry, its second moment, and that of two entries
@@ -315,3 +320,112 @@ def test_bad_plans_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             Plan(*given)
+
+
+MEMORY = Source.keyed(bytes(range(32)))
+
+
+@pytest.mark.parametrize("values", [Fraction(1, 2), Fraction(3, 4), Fraction(1)])
+@pytest.mark.parametrize("rounds", [2, 5, 64])
+def test_paths_have_their_shares(rounds: int, values: Fraction) -> None:
+    """Check kinds, rounds and rows by chi-square, with 10⁵ users and a limit of 5 deviations.
+
+    By chance the test fails less than once in 10⁵.
+    """
+    n, plan = 10**5, Plan(GRR(7, 1.0), rounds, 1, "row", values)
+    drawn = draw_paths(plan, MEMORY, n)
+    for found, shares in (
+        (drawn.kinds, [values, *plan.shares]),
+        (drawn.rounds, [Fraction(1, rounds)] * rounds),
+        (drawn.rows - 1, [Fraction(1, 7)] * 7),
+    ):
+        observed = np.bincount(found, minlength=len(shares))
+        assert len(observed) == len(shares)
+        expected = n * np.array([float(share) for share in shares])
+        assert len(shares) == 1 or chi_square(observed, expected)[0] < 5
+    again = draw_paths(plan, MEMORY.starting(n // 2), 10)
+    assert (again.kinds == drawn.kinds[n // 2 : n // 2 + 10]).all()
+
+
+BLOCKS = [
+    *(Block(symbols, 1.0, kind) for kind in KINDS for symbols in (1, 2, 3)),
+    Block(4, 4.0),
+    Block(16, 1.0),
+    Block(64, 20.0),
+]
+
+
+def draw_slowly(block: Block, user: int) -> list[int]:
+    """Return the block of one user, with integers of any length and one word after the other."""
+    words = Bytes(subkey(bytes(range(32)), b"block")).on(user)
+    total = sum(weight for *_, weight in block.outcomes)
+    length = total.bit_length()
+    number = total
+    while number >= total:
+        number = 0
+        for _ in range(-(-length // 64)):
+            number = number << 64 | next(words)
+        number >>= -length % 64
+    for plus, minus, weight in block.outcomes:  # noqa: B007
+        number -= weight
+        if number < 0:
+            break
+    entries = []
+    for left in range(block.symbols, 0, -1):
+        word = next(words)
+        while word >= 2**64 - 2**64 % left:
+            word = next(words)
+        choice = word % left
+        entries.append(1 if choice < plus else -1 if choice < plus + minus else 0)
+        plus, minus = plus - (entries[-1] == 1), minus - (entries[-1] == -1)
+    return entries
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
+def test_drawn_blocks_equal_the_reference(block: Block) -> None:
+    users = np.array([0, 1, 2, 7, 10**6, *range(100, 160)])
+    found = draw_blocks(block, MEMORY, users)
+    for user, entries in zip(users.tolist(), found.tolist(), strict=True):
+        assert entries == draw_slowly(block, user), user
+
+
+@pytest.mark.parametrize("block", [each for each in BLOCKS if each.symbols <= 4], ids=str)
+def test_drawn_blocks_have_their_distribution(block: Block) -> None:
+    """Check 10⁵ blocks by chi-square, with a limit of 5 deviations."""
+    n, law = 10**5, block.law()
+    found, numbers = np.unique(draw_blocks(block, MEMORY, np.arange(n)), axis=0, return_counts=True)
+    observed = dict(zip(map(tuple, found.tolist()), numbers.tolist(), strict=True))
+    assert observed.keys() <= law.keys()
+    counts = np.array([observed.get(each, 0) for each in law])
+    assert chi_square(counts, n * np.array([float(p) for p in law.values()]))[0] < 5
+
+
+class Given:
+    """Words of one user that a test chooses."""
+
+    def __init__(self, *numbers: int) -> None:
+        self._left = [np.array([number], np.uint64) for number in numbers]
+
+    def read(self, who: NDArray[np.int64]) -> NDArray[np.uint64]:
+        return self._left.pop(0)
+
+    def __len__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize("block", [Block(3, 1.0), Block(16, 1.0), Block(64, 20.0)], ids=str)
+def test_words_at_a_bound_decide_exactly(block: Block) -> None:
+    """Check integers at a bound and just below, whose first words do not decide."""
+    weights = [weight for *_, weight in block.outcomes]
+    length = sum(weights).bit_length()
+    each = -(-length // 64)
+    for i in {1, len(weights) // 2, len(weights) - 1}:
+        for number, place in ((sum(weights[:i]), i), (sum(weights[:i]) - 1, i - 1)):
+            shifted = number << -length % 64
+            words = [shifted >> 64 * j & 2**64 - 1 for j in range(each - 1, -1, -1)]
+            (plus,), (minus,) = paths._draw_numbers(block, Given(*words))
+            assert (plus, minus) == block.outcomes[place][:2]
+    # An integer that is too large is drawn again
+    words = [2**64 - 1] * each + [0] * each
+    (plus,), (minus,) = paths._draw_numbers(block, Given(*words))
+    assert (plus, minus) == block.outcomes[0][:2]

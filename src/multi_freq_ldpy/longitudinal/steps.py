@@ -130,7 +130,7 @@ class Plan:
 
     @cached_property
     def privacy(self) -> Privacy:
-        """The exact losses. That of a whole history holds between any two histories.
+        """The exact losses. The loss ``history`` holds between any two histories.
 
         A user sends reports of one kind only, so the largest loss of a kind is that of all reports.
         """

@@ -1,0 +1,182 @@
+"""Draws that a user makes once, before the first round: the path, and the block of noise.
+
+Both are derived from the user's permanent randomness, and depend on no value. The same user always
+gets the same path and block. Every probability is exact.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.randomness import Source
+from ..plain.chacha import read_block
+from .blocks import Block
+from .steps import Plan
+
+TOGETHER = 2**14
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths of users: what each of them reports, and when.
+
+    Parameters
+    ----------
+    kinds : array of int
+        0 for a report of the value in one round, and 1 + h for reports of steps of length 2^h.
+    rounds : array of int
+        Round of the report of the value, counted from 0. It is used if the kind is 0.
+    rows : array of int
+        Row of the Hadamard matrix. It is used by the encoding "row".
+    """
+
+    kinds: Integers
+    rounds: Integers
+    rows: Integers
+
+
+def draw_paths(plan: Plan, memory: Source, n: int) -> Paths:
+    """Draw the paths of n users.
+
+    Parameters
+    ----------
+    plan : Plan
+        The public plan.
+    memory : Source
+        Permanent randomness of the users.
+    n : int
+        Number of users.
+
+    Returns
+    -------
+    Paths
+        One entry per user.
+    """
+    source = memory.part(b"plan")
+    coins = source.part(b"kind").words(n, 1)[:, 0]
+    assert plan.values is not None
+    tosses = {2: 1, 4: 2, 1: 0}[plan.values.denominator]
+    # The user reports steps if all tosses show 1
+    steps = (coins >> np.uint64(64 - tosses)) == 2**tosses - 1 if tosses else np.zeros(n, np.bool_)
+    kinds = steps.astype(np.int64)
+    more = steps
+    for h in range(1, len(plan.lengths)):
+        more = more & ((coins >> np.uint64(64 - tosses - h)) & np.uint64(1) == 1)
+        kinds += more
+    rounds = source.part(b"round").below(n, plan.rounds)
+    rows = np.zeros(n, np.int64)
+    if plan.encoding == "row" and plan.order > 2:
+        rows = source.part(b"row").below(n, plan.order - 1)
+    return Paths(kinds, rounds, rows + 1)
+
+
+def draw_blocks(block: Block, memory: Source, users: Integers) -> NDArray[np.int8]:
+    """Draw the blocks of some users.
+
+    One large integer decides the numbers of entries 1 and −1. Then their places are drawn.
+
+    Parameters
+    ----------
+    block : Block
+        Distribution of the blocks.
+    memory : Source
+        Permanent randomness of the users.
+    users : array of int
+        Numbers of the users in ``memory``.
+
+    Returns
+    -------
+    array of int8, shape (users, symbols)
+        One row per user.
+    """
+    source = memory.part(b"block")
+    found = np.empty((len(users), block.symbols), np.int8)
+    for low in range(0, len(users), TOGETHER):
+        part = slice(low, low + TOGETHER)
+        addresses = users[part].astype(np.uint64) + np.uint64(source.first)
+        words = _Words(source.key, addresses)
+        plus, minus = _draw_numbers(block, words)
+        _draw_places(plus, minus, words, found[part])
+    return found
+
+
+class _Words:
+    """The words of many users, which each user reads one after the other."""
+
+    def __init__(self, key: NDArray[np.uint32], addresses: NDArray[np.uint64]) -> None:
+        self._key, self._addresses = key, addresses
+        self._held = read_block(key, addresses, 0)
+        self._next = np.zeros(len(addresses), np.int64)
+
+    def read(self, who: Integers) -> NDArray[np.uint64]:
+        """Return the next word of these users."""
+        places = self._next[who]
+        self._next[who] += 1
+        while len(places) and places.max() >= self._held.shape[1]:
+            block = self._held.shape[1] // 8
+            self._held = np.hstack([self._held, read_block(self._key, self._addresses, block)])
+        return self._held[who, places]
+
+    def __len__(self) -> int:
+        return len(self._next)
+
+
+def _draw_numbers(block: Block, words: _Words) -> tuple[Integers, Integers]:
+    """Return the numbers of entries 1 and −1 for each user, by a uniform integer below a total."""
+    bounds = [0]
+    for *_, weight in block.outcomes:
+        bounds.append(bounds[-1] + weight)
+    total = bounds[-1]
+    each = -(-total.bit_length() // 64)
+    spare = 64 * each - total.bit_length()
+    tops = np.array([(bound << spare) >> 64 * (each - 1) for bound in bounds], np.uint64)
+    chosen = np.full(len(words), -1)
+    waiting = np.arange(len(words))
+    while len(waiting):
+        drawn = np.stack([words.read(waiting) for _ in range(each)], axis=1)
+        first = drawn[:, 0]
+        place = np.searchsorted(tops, first, side="right") - 1
+        # A word that equals the top of a bound does not decide alone
+        for i in np.flatnonzero((tops[place] == first) & (place > 0)):
+            number = 0
+            for word in drawn[i].tolist():
+                number = number << 64 | word
+            place[i] = _find_place(bounds, number >> spare)
+        chosen[waiting] = place
+        waiting = waiting[place == len(block.outcomes)]
+    counts = np.array([(a, b) for a, b, _ in block.outcomes])
+    return counts[chosen, 0], counts[chosen, 1]
+
+
+def _find_place(bounds: list[int], number: int) -> int:
+    """Return the index of the last bound that does not exceed the number."""
+    low, high = 0, len(bounds)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if bounds[middle] <= number else (low, middle)
+    return low
+
+
+def _draw_places(plus: Integers, minus: Integers, words: _Words, out: NDArray[np.int8]) -> None:
+    """Write ``plus`` entries 1 and ``minus`` entries −1 to uniform places of each row."""
+    plus, minus = plus.copy(), minus.copy()
+    for i in range(out.shape[1]):
+        choice = _draw_below(out.shape[1] - i, words)
+        one = choice < plus
+        other = ~one & (choice < plus + minus)
+        out[:, i] = one.astype(np.int8) - other
+        plus -= one
+        minus -= other
+
+
+def _draw_below(m: int, words: _Words) -> Integers:
+    """Return one uniform integer below m for each user."""
+    limit = 2**64 - 2**64 % m
+    found = np.empty(len(words), np.uint64)
+    waiting = np.arange(len(words))
+    while len(waiting):
+        found[waiting] = words.read(waiting)
+        waiting = waiting[found[waiting] > np.uint64(limit - 1)]
+    return (found % np.uint64(m)).astype(np.int64)
