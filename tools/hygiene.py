@@ -28,6 +28,8 @@ def find_faults(path: Path) -> Iterator[str]:
     for number, line in enumerate(data.decode().splitlines(), 1):
         if line != line.rstrip() and path.suffix != ".svg":
             yield f"{path}:{number} has trailing blanks"
+        if line.startswith("%") and path.suffix == ".md":
+            yield f"{path}:{number} begins with %, so the documentation leaves it out"
         if line.startswith(CONFLICT):
             yield f"{path}:{number} has a conflict mark"
 

@@ -57,7 +57,7 @@ ABOUT = {
     ),
     "audits": (
         "An [audit](audits.md) computes a lower bound of the privacy loss from the bytes of"
-        " reports, with 99 % confidence. All runs have fixed seeds. The exact loss is 1 in every"
+        " reports. Its confidence is 99 %. All runs have fixed seeds. The exact loss is 1 in every"
         " row. A correct bound exceeds the exact loss with a probability of at most 1 %. The last"
         " column counts the bounds that do."
     ),
