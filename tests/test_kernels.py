@@ -24,6 +24,7 @@ from multi_freq_ldpy.kernels import (
     records,
     symbols,
 )
+from multi_freq_ldpy.plain import chacha as plain_chacha
 from multi_freq_ldpy.plain import noise as plain_noise
 from multi_freq_ldpy.randomness import Source, subkey
 from multi_freq_ldpy.solutions import smp
@@ -445,6 +446,15 @@ def test_work_that_cannot_be_handed_to_threads_is_done_once(
         parallel.run_ranges(n, job)
     assert len(asked) == 3
     assert (done == 1).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 8, 9, 40])
+def test_blocks_of_draws_equal_the_plain_ones(n: int) -> None:
+    key = np.arange(8, dtype=np.uint32)
+    addresses = np.arange(n, dtype=np.uint64) * np.uint64(2**40 + 1)
+    for block in (0, 1, 2**33):
+        found = chacha.read_block(key, addresses, block)
+        assert found.tolist() == plain_chacha.read_block(key, addresses, block).tolist()
 
 
 @pytest.mark.parametrize("engine", [noise, plain_noise], ids=["kernels", "plain"])

@@ -234,6 +234,21 @@ def begin(addresses, state, words):
 
 
 @jit
+def read_block(key, addresses, block):
+    """Return a block of the draw at each address, eight words each."""
+    state, words = keyed(key), np.empty(FILL // 8, np.uint64)
+    found = np.empty((addresses.size, 8), np.uint64)
+    for low in range(0, addresses.size, LANES):
+        lanes = min(LANES, addresses.size - low)
+        for lane in range(lanes):
+            aim(state, lane, addresses[low + lane] + uint64(1), uint64(block))
+        _permute(state, words.view(np.uint32), 0)
+        for lane in range(lanes):
+            found[low + lane] = words[8 * lane : 8 * lane + 8]
+    return found
+
+
+@jit
 def reader(key):
     """Return the state and the buffer that ``read_on`` reads with."""
     return keyed(key), np.empty(FILL // 8, np.uint64)

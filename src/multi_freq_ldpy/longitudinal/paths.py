@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core import draws
 from ..core.randomness import Source
-from ..plain.chacha import read_block
 from .blocks import Block
 from .steps import Plan
 
@@ -107,7 +107,7 @@ class _Words:
 
     def __init__(self, key: NDArray[np.uint32], addresses: NDArray[np.uint64]) -> None:
         self._key, self._addresses = key, addresses
-        self._held = read_block(key, addresses, 0)
+        self._held = self._read_block(0)
         self._next = np.zeros(len(addresses), np.int64)
 
     def read(self, who: Integers) -> NDArray[np.uint64]:
@@ -115,9 +115,15 @@ class _Words:
         places = self._next[who]
         self._next[who] += 1
         while len(places) and places.max() >= self._held.shape[1]:
-            block = self._held.shape[1] // 8
-            self._held = np.hstack([self._held, read_block(self._key, self._addresses, block)])
+            more = self._read_block(self._held.shape[1] // 8)
+            self._held = np.hstack([self._held, more])
         return self._held[who, places]
+
+    def _read_block(self, block: int) -> NDArray[np.uint64]:
+        """Return eight more words of every user."""
+        chacha = draws.choose("chacha", 64 * len(self._addresses))
+        found: NDArray[np.uint64] = chacha.read_block(self._key, self._addresses, block)
+        return found
 
     def __len__(self) -> int:
         return len(self._next)
