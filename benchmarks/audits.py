@@ -7,7 +7,6 @@ which writes them to a file. This process reads the file and audits the reports.
 import argparse
 import os
 import pickle
-import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -179,8 +178,7 @@ def theirs(row: Row, n: int) -> Audit | None:
 
 def line(what: str, package: str, claimed: str, found: Audit) -> str:
     seen = " / ".join(f"{s:,} of {n:,}" for s, n in zip(found.seen, found.of, strict=True))
-    event = re.sub(r"^(.*) scores (at \w+ \S+)$", r"the score “\1” is \2", found.event)
-    return f"| {what} | {package} | {claimed} | {found.epsilon:.2f} | {event} | {seen} |"
+    return f"| {what} | {package} | {claimed} | {found.epsilon:.2f} | {found.event} | {seen} |"
 
 
 def page(lines: list[str], reports: int, users: int) -> str:

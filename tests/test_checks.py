@@ -31,7 +31,7 @@ def test_check(mechanism: Mechanism, check: str, proved: Callable[[str, int], No
                 "pairs of a report and an input enumerated", listed(tabulate, mechanism).levels.size
             )
     except checks.NotApplicable:
-        # Only enumeration may be not applicable: reports are unbounded (SHE), or too many to list
+        # Only enumeration may be not applicable: reports are too many to list
         assert check in ENUMERATED
         unbounded = any(isinstance(each, SHE) for each in mechanism.leaves)
         assert unbounded or mechanism not in SMALL + SMALL_SOLUTIONS

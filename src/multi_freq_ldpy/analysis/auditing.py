@@ -519,7 +519,7 @@ def _test_scores(
         found.append(
             _bound_loss(
                 inputs,
-                f"{name} scores {'at least' if sign > 0 else 'at most'} {sign * cut:.4g}",
+                f"the score of {name} is {'at least' if sign > 0 else 'at most'} {sign * cut:.4g}",
                 (seen[0], seen[1]),
                 of,
                 risk,

@@ -121,10 +121,8 @@ class Ladder:
             between[1 : 1 + len(beside)] = beside
             to_left = _times(left, at_left) + _times(right, between)
             to_right = _times(left, between) + _times(right, at_right)
-            own = _divide(
-                1 + inverse * (_times(left, to_left) + _times(right, to_right)),
-                np.divide(1, inverse, out=np.zeros_like(inverse), where=inverse != 0),
-            )
+            around = _times(left, to_left) + _times(right, to_right)
+            own = np.where(inverse != 0, inverse * (1 + inverse * around), np.nan)
             pairs = _interleave(to_right * inverse, (to_left * inverse)[1:])
             diagonal = _interleave(own, diagonal)
             beside = pairs[: len(diagonal) - 1]

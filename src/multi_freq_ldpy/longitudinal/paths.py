@@ -4,7 +4,9 @@ Both are derived from the user's permanent randomness, and depend on no value. T
 gets the same path and block. Every probability is exact.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +59,7 @@ def draw_paths(plan: Plan, memory: Source, n: int) -> Paths:
     source = memory.part(b"plan")
     coins = source.part(b"kind").words(n, 1)[:, 0]
     assert plan.values is not None
-    tosses = {2: 1, 4: 2, 1: 0}[plan.values.denominator]
+    tosses = plan.values.denominator.bit_length() - 1
     # The user reports steps if all tosses show 1
     steps = (coins >> np.uint64(64 - tosses)) == 2**tosses - 1 if tosses else np.zeros(n, np.bool_)
     kinds = steps.astype(np.int64)
@@ -131,9 +133,7 @@ class _Words:
 
 def _draw_numbers(block: Block, words: _Words) -> tuple[Integers, Integers]:
     """Return the numbers of entries 1 and −1 for each user, by a uniform integer below a total."""
-    bounds = [0]
-    for *_, weight in block.outcomes:
-        bounds.append(bounds[-1] + weight)
+    bounds = [0, *accumulate(weight for *_, weight in block.outcomes)]
     total = bounds[-1]
     each = -(-total.bit_length() // 64)
     spare = 64 * each - total.bit_length()
@@ -149,20 +149,11 @@ def _draw_numbers(block: Block, words: _Words) -> tuple[Integers, Integers]:
             number = 0
             for word in drawn[i].tolist():
                 number = number << 64 | word
-            place[i] = _find_place(bounds, number >> spare)
+            place[i] = bisect_right(bounds, number >> spare) - 1
         chosen[waiting] = place
         waiting = waiting[place == len(block.outcomes)]
     counts = np.array([(a, b) for a, b, _ in block.outcomes])
     return counts[chosen, 0], counts[chosen, 1]
-
-
-def _find_place(bounds: list[int], number: int) -> int:
-    """Return the index of the last bound that does not exceed the number."""
-    low, high = 0, len(bounds)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if bounds[middle] <= number else (low, middle)
-    return low
 
 
 def _draw_places(plus: Integers, minus: Integers, words: _Words, out: NDArray[np.int8]) -> None:

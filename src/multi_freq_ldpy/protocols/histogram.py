@@ -310,9 +310,9 @@ class SHE(OneShot):
         >>> SHE(3, epsilon=1.0).law(0)
         Traceback (most recent call last):
             ...
-        ValueError: distribution of SHE(k=3, epsilon=1.0) cannot be listed: entries are unbounded
+        ValueError: distribution of SHE(k=3, epsilon=1.0) cannot be listed: it is too large
         """
-        raise ValueError(f"distribution of {self!r} cannot be listed: entries are unbounded")
+        raise ValueError(f"distribution of {self!r} cannot be listed: it is too large")
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
         raise ValueError(f"likelihood of {self!r} is not a fraction: use log_law")
