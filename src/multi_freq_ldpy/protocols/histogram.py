@@ -310,9 +310,9 @@ class SHE(OneShot):
         >>> SHE(3, epsilon=1.0).law(0)
         Traceback (most recent call last):
             ...
-        ValueError: distribution of SHE(k=3, epsilon=1.0) cannot be listed: it is too large
+        ValueError: distribution of SHE(k=3, epsilon=1.0) cannot be listed: its noise is unbounded
         """
-        raise ValueError(f"distribution of {self!r} cannot be listed: it is too large")
+        raise ValueError(f"distribution of {self!r} cannot be listed: its noise is unbounded")
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
         raise ValueError(f"likelihood of {self!r} is not a fraction: use log_law")
