@@ -3,6 +3,7 @@
 A protocol has the methods of the client and the methods of the aggregator.
 """
 
+import re
 import typing
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -84,6 +85,36 @@ def declared(check: Validator, default: object = MISSING) -> Any:
         A field of a dataclass.
     """
     return field(default=default, metadata={"check": check})
+
+
+def check_declared(mechanism: Any) -> None:
+    """Apply the validators of all fields of a frozen dataclass, and keep what they return.
+
+    Parameters
+    ----------
+    mechanism : dataclass
+        The object whose fields were just set.
+
+    Raises
+    ------
+    TypeError
+        If a field has the wrong type or no validator, or if the class is not a dataclass.
+    ValueError
+        If a field is out of range.
+    """
+    cls = type(mechanism)
+    for name, each in vars(cls).items():
+        if isinstance(each, Field):
+            raise TypeError(f"field {name} must be one of a dataclass: @dataclass(frozen=True)")
+    known = {each.name for each in fields(mechanism)}
+    for name, kind in vars(cls).get("__annotations__", {}).items():
+        if name not in known and not re.search("ClassVar|InitVar", str(kind)):
+            raise TypeError(f"field {name} must be one of a dataclass: @dataclass(frozen=True)")
+    for each in fields(mechanism):
+        if "check" not in each.metadata:
+            raise TypeError(f"field {each.name} must have a validator: declared(validator)")
+        value = each.metadata["check"](each.name, getattr(mechanism, each.name))
+        object.__setattr__(mechanism, each.name, value)
 
 
 BUDGETS = ("epsilon", "eps_perm", "eps_1")
@@ -198,18 +229,7 @@ class Protocol(Mechanism):
         cls._formatted = cls.format is not Protocol.format
 
     def __post_init__(self) -> None:
-        for name, each in vars(type(self)).items():
-            if isinstance(each, Field):
-                raise TypeError(f"field {name} must be one of a dataclass: @dataclass(frozen=True)")
-        known = {each.name for each in fields(self)}
-        for name, kind in vars(type(self)).get("__annotations__", {}).items():
-            if name not in known and "ClassVar" not in str(kind):
-                raise TypeError(f"field {name} must be one of a dataclass: @dataclass(frozen=True)")
-        for each in fields(self):
-            if "check" not in each.metadata:
-                raise TypeError(f"field {each.name} must have a validator: declared(validator)")
-            value = each.metadata["check"](each.name, getattr(self, each.name))
-            object.__setattr__(self, each.name, value)
+        check_declared(self)
         missing = [
             name
             for name in ("report_dtype", "contributions", "moments", "ratio", "law")

@@ -626,6 +626,37 @@ class Source:
         draws.choose("symbols", n).uniform(self.key, *self.users(n, 4), m, numbers)
         return numbers
 
+    def rows(self, n: int, each: int) -> NDArray[np.uint8]:
+        """Return ``each`` uniform bytes for each of n users, who may be listed users.
+
+        Parameters
+        ----------
+        n : int
+            Number of users.
+        each : int
+            Number of bytes per user, an even number.
+
+        Returns
+        -------
+        array of uint8, shape (n, each)
+            The bytes.
+
+        Raises
+        ------
+        ValueError
+            If a user has no address.
+        """
+        if self.numbers is None or not n:
+            size = n * each
+            chacha = draws.choose("chacha", size)
+            buffer = np.empty((size + 64 + chacha.FILL) // 8, np.uint64)
+            start = chacha.read(self.key, np.uint64(self.start(n, each) * each), size, buffer)
+            return buffer.view(np.uint8)[start : start + size].reshape(n, each)
+        _, numbers = self.users(n, each)
+        buffer = np.empty(n * each // 8 + 1, np.uint64)
+        draws.choose("chacha", 64 * n).gather(self.key, numbers, each, buffer)
+        return buffer.view(np.uint8)[: n * each].reshape(n, each)
+
     def words(self, n: int, each: int) -> NDArray[np.uint64]:
         """Return ``each`` uniform 64-bit words for each of n users.
 
@@ -650,10 +681,5 @@ class Source:
         ValueError
             If a user has no address.
         """
-        size = 8 * n * each
-        chacha = draws.choose("chacha", size)
-        buffer = np.empty((size + 64 + chacha.FILL) // 8, np.uint64)
-        start = (
-            chacha.read(self.key, np.uint64(self.start(n, 8 * each) * 8 * each), size, buffer) // 8
-        )
-        return buffer[start : start + n * each].reshape(n, each)
+        self.require_consecutive()
+        return self.rows(n, 8 * each).view(np.uint64).reshape(n, each)

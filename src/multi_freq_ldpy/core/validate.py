@@ -133,6 +133,40 @@ class Budget:
         ]
 
 
+class Choice:
+    """One of a few allowed values."""
+
+    def __init__(self, *among: Any) -> None:
+        self.among = among
+
+    def __call__(self, name: str, value: object) -> Any:
+        """Return the allowed value that equals ``value``."""
+        for each in self.among:
+            if not isinstance(value, bool | np.ndarray) and value == each:
+                return each
+        shown = ", ".join(str(each) for each in self.among)
+        raise ValueError(f"{name} must be one of {shown}, not {quote(value)}")
+
+    def list_invalid(self) -> list[Any]:
+        """Return values that must be refused."""
+        return ["", "other", 0.3, -1, True, [self.among[0]], 1j, math.nan]
+
+
+class Optional:
+    """A value that another validator accepts, or None."""
+
+    def __init__(self, check: Any) -> None:
+        self.check = check
+
+    def __call__(self, name: str, value: object) -> Any:
+        """Return None, or what the other validator returns."""
+        return None if value is None else self.check(name, value)
+
+    def list_invalid(self) -> list[Any]:
+        """Return values that must be refused."""
+        return [each for each in self.check.list_invalid() if each is not None]
+
+
 domain_size = Integer(2, LARGEST_DOMAIN)
 budget = Budget()
 

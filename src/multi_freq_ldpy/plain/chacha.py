@@ -93,6 +93,13 @@ def read_pieces(
         yield part, addresses, drawn
 
 
+def gather(key: NDArray[np.uint32], numbers: Words, stride: int, buffer: Words) -> None:
+    """Put the ``stride`` bytes of each numbered user side by side into ``buffer``."""
+    rows = buffer.view(np.uint8)[: stride * len(numbers)].reshape(-1, stride)
+    for part, _, drawn in read_pieces(key, 0, numbers, len(numbers), stride):
+        rows[part] = drawn
+
+
 def read_word(key: NDArray[np.uint32], addresses: Words, index: int = 0) -> Words:
     """Return the 64-bit word ``index`` of the draw at each address."""
     return read_block(key, addresses, index // 8)[:, index % 8]
