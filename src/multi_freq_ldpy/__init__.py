@@ -22,8 +22,12 @@ if TYPE_CHECKING:
     from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
     from .longitudinal.client import Client
     from .longitudinal.dbitflip import DBitFlipPM
+    from .longitudinal.history import History
     from .longitudinal.ledger import LimitReached
+    from .longitudinal.once import Once
     from .longitudinal.panel import Panel, over_rounds
+    from .longitudinal.steps import Steps
+    from .longitudinal.trees import DDRM, Tree
     from .mechanism import Mechanism
     from .protocol import Protocol
     from .protocols.grr import GRR
@@ -43,6 +47,7 @@ __version__ = "1.0.0.dev0"
 
 __all__ = [
     "BLH",
+    "DDRM",
     "GRR",
     "HR",
     "LBLH",
@@ -71,15 +76,19 @@ __all__ = [
     "Differences",
     "Estimate",
     "Estimates",
+    "History",
     "Influence",
     "LimitReached",
+    "Once",
     "Panel",
     "Privacy",
     "Protocol",
     "Rounds",
+    "Steps",
     "Stream",
     "Survey",
     "Tally",
+    "Tree",
     "audit",
     "best",
     "checks",
@@ -111,8 +120,12 @@ _HOMES = {
     "longitudinal.chains": "LBLH LGRR LOLH LOSUE LOUE LSOUE LSUE",
     "longitudinal.client": "Client",
     "longitudinal.dbitflip": "DBitFlipPM",
+    "longitudinal.history": "History",
     "longitudinal.ledger": "LimitReached",
+    "longitudinal.once": "Once",
     "longitudinal.panel": "Panel over_rounds",
+    "longitudinal.steps": "Steps",
+    "longitudinal.trees": "DDRM Tree",
     "protocol": "Protocol",
     "protocols.grr": "GRR",
     "protocols.hadamard": "HR",

@@ -29,6 +29,9 @@ BATCH = 2**16
 LARGE = 2**28
 """The largest number of values that is counted unless ``large`` is True: it takes two gigabytes."""
 
+SILENT = 255
+"""The byte that fills the place of a report if a user does not report in a round."""
+
 Counts: TypeAlias = NDArray[np.int64]
 Batch: TypeAlias = tuple[NDArray[Any], int]
 """Checked reports, and the number of invalid messages that were left out."""
@@ -54,6 +57,8 @@ class Mechanism(ABC):
     """True if a report is about only one part of the record and names that part."""
     independent: ClassVar[bool] = False
     """True if the parts of a record are randomized independently of each other."""
+    rounds: Any = None
+    """The number of rounds, for mechanisms that protect whole histories. None for all others."""
 
     # Declared by a subclass
 
@@ -233,6 +238,45 @@ class Mechanism(ABC):
     def _prices(self) -> tuple[float, ...]:
         """The cost of a charge, one entry per account."""
         return (self.privacy.report,)
+
+    def _members(
+        self, memory: Source, users: int | Counts, first: int = 0, restorable: bool = True
+    ) -> Any:
+        """Return users of a mechanism with rounds, before the round ``first``.
+
+        ``users`` is their number, or a list of their numbers in ``memory``. The result answers
+        round by round. ``restorable`` is explained at ``Client.open``.
+        """
+        raise TypeError(f"{type(self).__name__} has no rounds")
+
+    def at(self, round: int) -> "Mechanism":
+        """Return the mechanism of one round, for mechanisms that protect whole histories.
+
+        Parameters
+        ----------
+        round : int
+            The round, counted from 0.
+
+        Returns
+        -------
+        Mechanism
+            The mechanism of this round, with its wire format and its tallies.
+
+        Raises
+        ------
+        TypeError
+            If the mechanism has no rounds.
+        ValueError
+            If there is no such round.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import SMP, Steps
+        >>> solution = SMP(Steps, [4, 2], epsilon=1.0, rounds=8, changes=1)
+        >>> solution.at(3).report_bytes
+        4
+        """
+        raise TypeError(f"{type(self).__name__} has no rounds: every round is the same")
 
     # Main methods
 
@@ -838,6 +882,34 @@ def _ndim_of(report: Any) -> int:
     It is 0 for an object that is not an array, such as a tuple of several parts.
     """
     return len(validate.shape_of(report) or ())
+
+
+def find_silent(reports: NDArray[Any]) -> NDArray[np.bool_]:
+    """Mark the places of users who do not report in a round.
+
+    Parameters
+    ----------
+    reports : array
+        Reports of one round as ``Panel.report`` returns them.
+
+    Returns
+    -------
+    array of bool
+        True where a user is silent.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multi_freq_ldpy import Once, Panel
+    >>> from multi_freq_ldpy.mechanism import find_silent
+    >>> panel = Panel(Once(2, epsilon=1.0, rounds=4), 1000, rng=1)
+    >>> int(find_silent(panel.report(np.zeros(1000, np.int64))).sum())
+    723
+    """
+    flat = np.ascontiguousarray(reports)
+    rows = flat.view(np.uint8).reshape(*flat.shape, -1)
+    silent: NDArray[np.bool_] = (rows == SILENT).all(axis=-1)
+    return silent
 
 
 def as_readonly(array: NDArray[Any]) -> NDArray[Any]:

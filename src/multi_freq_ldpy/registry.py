@@ -8,6 +8,11 @@ from .core import validate
 from .core.deprecation import accept_old_names
 from .longitudinal.chains import LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE
 from .longitudinal.dbitflip import DBitFlipPM
+from .longitudinal.history import History
+from .longitudinal.once import Once
+from .longitudinal.round import Round
+from .longitudinal.steps import Steps
+from .longitudinal.trees import DDRM, Tree
 from .mechanism import Mechanism
 from .protocol import Protocol
 from .protocols.grr import GRR
@@ -70,6 +75,14 @@ ENTRIES = {
         Entry(LBLH, "a seed and a bit", "values that change often: two permanent answers"),
         Entry(LOLH, "a seed and a symbol", "large domains, where reports have to be small"),
         Entry(DBitFlipPM, "d_bits of b bits, with their positions", "numbers that change a little"),
+        Entry(Once, "the value of one round, drawn beforehand", "whole histories: comparison"),
+        Entry(
+            Steps,
+            "the value of one round, or the changes since the last report",
+            "whole histories, with the times of changes protected",
+        ),
+        Entry(Tree, "the change since the last report", "whole histories: comparison"),
+        Entry(DDRM, "the change over a short or a long step", "whole histories: comparison"),
         Entry(SPL, "every attribute with ε/d", "comparison, or two attributes at most"),
         Entry(SMP, "one attribute, drawn at random, with all of ε", "protecting whole records"),
         Entry(RSFD, "one attribute among fakes (RS+FD)", "protecting one attribute at a time"),
@@ -82,6 +95,9 @@ PROTOCOLS: dict[str, type[Protocol]] = {
 }
 SOLUTIONS: dict[str, type[Solution]] = {
     name: entry.cls for name, entry in ENTRIES.items() if issubclass(entry.cls, Solution)
+}
+HISTORIES: dict[str, type[History]] = {
+    name: entry.cls for name, entry in ENTRIES.items() if issubclass(entry.cls, History)
 }
 
 
@@ -108,13 +124,18 @@ def to_spec(mechanism: Mechanism) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from multi_freq_ldpy import GRR, OUE, SMP, registry
+    >>> from multi_freq_ldpy import GRR, OUE, SMP, Tree, registry
     >>> registry.to_spec(OUE(10, epsilon=0.5))
     {'version': 1, 'protocol': 'OUE', 'k': 10, 'epsilon': 0.5}
+    >>> registry.to_spec(Tree(epsilon=0.5, rounds=8, changes=1).at(3))["round"]
+    3
     >>> registry.to_spec(SMP(GRR, [3, 2], epsilon=0.5))["protocols"]
     [{'protocol': 'GRR', 'k': 3, 'epsilon': 0.5}, {'protocol': 'GRR', 'k': 2, 'epsilon': 0.5}]
     """
-    if (PROTOCOLS | SOLUTIONS).get(type(mechanism).__name__) is not type(mechanism):
+    if isinstance(mechanism, Round):
+        to_spec(mechanism.history)
+        return {"version": VERSION, **mechanism._fields()}
+    if (PROTOCOLS | SOLUTIONS | HISTORIES).get(type(mechanism).__name__) is not type(mechanism):
         raise ValueError(
             f"mechanism {validate.quote(mechanism)} is not in the registry, so it has no spec"
         )
@@ -165,6 +186,8 @@ def _count_leaves(spec: dict[str, Any], depth: int = 0) -> int:
 
     Too many protocols are refused.
     """
+    if "history" in spec:
+        return 1
     parts = _fields(spec, PROTOCOLS | SOLUTIONS).get("protocols")
     if not isinstance(parts, list):
         return 1
@@ -179,6 +202,8 @@ def _count_leaves(spec: dict[str, Any], depth: int = 0) -> int:
 
 def _build(spec: dict[str, Any]) -> Mechanism:
     """Return the protocol or solution of a spec without a version."""
+    if "history" in spec:
+        return _build_history(spec)
     name = _name(spec, PROTOCOLS | SOLUTIONS)
     if name in PROTOCOLS:
         return PROTOCOLS[name](**_fields(spec, PROTOCOLS))
@@ -187,6 +212,25 @@ def _build(spec: dict[str, Any]) -> Mechanism:
     if not isinstance(parts, list) or not all(isinstance(each, dict) for each in parts):
         raise TypeError(f"protocols must be a list of specs, not {validate.quote(parts)}")
     return SOLUTIONS[name].of([_build(each) for each in parts], **fields)
+
+
+def _build_history(spec: dict[str, Any]) -> Mechanism:
+    """Return the history of a spec, or one of its rounds."""
+    name = spec["history"]
+    if not isinstance(name, str) or name not in HISTORIES:
+        known = ", ".join(HISTORIES)
+        raise ValueError(f"history must be one of {known}, not {validate.quote(name)}")
+    of_round = {each: spec[each] for each in ("round", "optional") if each in spec}
+    given = {each: spec[each] for each in spec if each not in {"history", *of_round}}
+    _require_fields(name, given, HISTORIES[name])
+    if "values" in given and given["values"] is None:
+        raise ValueError("values must be the share that was chosen, not None")
+    history = HISTORIES[name](**given)
+    if not of_round:
+        return history
+    if "round" not in of_round or of_round.get("optional") is False:
+        raise ValueError(f"spec of a round must name it, not {validate.quote(of_round)}")
+    return history.at(**of_round)
 
 
 def _name(spec: dict[str, Any], among: dict[str, Any]) -> str:
@@ -198,11 +242,16 @@ def _name(spec: dict[str, Any], among: dict[str, Any]) -> str:
 
 def _fields(spec: dict[str, Any], classes: dict[str, Any]) -> dict[str, Any]:
     name = _name(spec, classes)
-    fields = {field.name for field in dataclasses.fields(classes[name])}
     given = {field: each for field, each in spec.items() if field != "protocol"}
+    _require_fields(name, given, classes[name])
+    return given
+
+
+def _require_fields(name: str, given: dict[str, Any], cls: Any) -> None:
+    """Refuse a spec that has other fields than its class."""
+    fields = {field.name for field in dataclasses.fields(cls)}
     if set(given) != fields:
         raise ValueError(
             f"spec of {name} must have the fields {sorted(fields)}, not"
             f" {validate.quote(sorted(map(str, given)))}"
         )
-    return given

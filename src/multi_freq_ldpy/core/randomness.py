@@ -646,7 +646,9 @@ class Source:
         ValueError
             If a user has no address.
         """
-        if self.numbers is None or not n:
+        if not n:
+            return np.empty((0, each), np.uint8)
+        if self.numbers is None:
             size = n * each
             chacha = draws.choose("chacha", size)
             buffer = np.empty((size + 64 + chacha.FILL) // 8, np.uint64)

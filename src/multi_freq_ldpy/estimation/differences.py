@@ -5,7 +5,7 @@ of difference d that fit the estimates best.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
@@ -243,6 +243,37 @@ class Between(Pair):
         return np.subtract.outer(own, other), np.multiply.outer(chances, weights)
 
 
+@dataclass(frozen=True, eq=False)
+class OverTime(Pair):
+    """The frequencies of one value in two rounds of a history.
+
+    Parameters
+    ----------
+    first, second : Part
+        The two estimates.
+    spread : callable
+        Variance of the difference, given the mean of the two true frequencies.
+    """
+
+    first: Part
+    second: Part
+    spread: Callable[[Vector], Vector]
+
+    def split(self, d: ArrayLike) -> tuple[Vector, Vector]:
+        """Return the two frequencies of difference d whose sum is nearest to the estimated sum."""
+        size = np.abs(np.asarray(d, np.float64))
+        total = np.clip(self.first.frequency + self.second.frequency, size, 2 - size)
+        return (total + d) / 2, (total - d) / 2
+
+    def variance(self, of: str, shares: tuple[ArrayLike, ArrayLike]) -> Vector:
+        """Return the variance of the estimated change."""
+        return self.spread((np.asarray(shares[0]) + np.asarray(shares[1])) / 2)
+
+    def law_of(self, of: str) -> tuple[intervals.Law, int] | None:
+        """Return None, because the distribution of the estimate is not known."""
+        return None
+
+
 def _law_of(part: Part, f: float, of: str) -> tuple[Vector, Vector]:
     """Return the values of an estimate and their probabilities.
 
@@ -361,6 +392,8 @@ class Difference:
         if low <= 0:
             minus = f"{names[0]} minus {names[1]} is {shown}"
             return f"{self._subject} may be equally frequent: {minus}"
+        if isinstance(self.pair, OverTime):
+            return f"{self.about} is more frequent in {names[0]} than in {names[1]} by {shown}"
         if self.about is None:
             return f"{names[0]} is more frequent than {names[1]} by {shown}"
         return f"{self.about} is more frequent among {names[0]} than among {names[1]} by {shown}"
@@ -368,7 +401,8 @@ class Difference:
     @property
     def _subject(self) -> str:
         both = f"{self.first} and {self.second}"
-        return both if self.about is None else f"{self.about} among {both}"
+        where = "in" if isinstance(self.pair, OverTime) else "among"
+        return both if self.about is None else f"{self.about} {where} {both}"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -64,7 +64,9 @@ def describe_users(estimate: "Estimate") -> str:
     if estimate.users is None and not one:
         return "a different number of users per value"
     users = int(estimate.n[0]) if estimate.users is None else estimate.users
-    answered = f"{estimate.n[0]:,} of " if one and estimate.n[0] != users else ""
+    # Without counts, n is the number of reports that would give the same error
+    some = one and estimate.counts is not None and estimate.n[0] != users
+    answered = f"{estimate.n[0]:,} of " if some else ""
     return f"{answered}{users:,} user{'s' * (users != 1)}"
 
 

@@ -1,6 +1,6 @@
 """Frequencies of several attributes, and of several rounds."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
@@ -355,6 +355,54 @@ class Rounds(list[Estimate | Estimates]):
     0  0.763 ± 0.013
     1  0.237 ± 0.013
     """
+
+    _compare: Callable[[int, int], Differences] | None = None
+
+    def difference(self, first: int, second: int) -> Differences:
+        """Return the changes of all frequencies between two rounds of a history.
+
+        Parameters
+        ----------
+        first : int
+            The round whose frequencies are meant, counted from 0.
+        second : int
+            The round whose frequencies are subtracted.
+
+        Returns
+        -------
+        Differences
+            The changes with their errors. The errors of two rounds are correlated, and this is
+            taken into account.
+
+        Raises
+        ------
+        ValueError
+            If the errors of these rounds are not known together. They are known for the estimates
+            of ``Once``, ``Steps``, ``Tree`` and ``DDRM``.
+        IndexError
+            If there is no such round.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Steps
+        >>> history = Steps(2, epsilon=2.0, rounds=4, changes=1)
+        >>> tally = history.simulate([[0, 0, 0, 0], [0, 0, 1, 1]], 1, counts=[50_000, 50_000])
+        >>> change = history.estimate(tally).difference(3, 0)[1]
+        >>> round(change.value, 2), [round(each, 2) for each in change.interval()]
+        (0.5, [0.49, 0.51])
+        """
+        if self._compare is None:
+            raise ValueError(
+                "the errors of two rounds of the same users are not known together: only estimates"
+                " of whole histories (Once, Steps, Tree, DDRM) have them"
+            )
+        places = []
+        for name, given in (("first", first), ("second", second)):
+            number = validate.Integer(-(2**62), 2**62)(name, given)
+            if not -len(self) <= number < len(self):
+                raise IndexError(f"{name} must be a round from 0 to {len(self) - 1}, not {number}")
+            places.append(number % len(self))
+        return self._compare(*places)
 
     @overload
     def __getitem__(self, i: SupportsIndex) -> Estimate | Estimates: ...

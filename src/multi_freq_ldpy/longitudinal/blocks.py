@@ -99,6 +99,39 @@ class Block:
         total = sum((margins[m] * m * d for m, d in self.densities.items()), Fraction(0))
         return total / (self.symbols << self.bits * self.symbols)
 
+    @cached_property
+    def second(self) -> Fraction:
+        """The second moment of an entry, which is that of a told symbol."""
+        total = sum(weight for *_, weight in self.outcomes)
+        ones = sum((plus + minus) * weight for plus, minus, weight in self.outcomes)
+        return Fraction(ones, self.symbols * total)
+
+    def spread(self, told: int, known: bool = False) -> Fraction:
+        """Return the largest ratio of probabilities between users who tell few symbols.
+
+        Parameters
+        ----------
+        told : int
+            Number of symbols that a user may tell.
+        known : bool
+            True if the signs of these symbols are known, so that users differ only in whether they
+            tell them.
+
+        Returns
+        -------
+        Fraction
+            The largest ratio.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy.longitudinal.blocks import Block
+        >>> block = Block(3, epsilon=1.0)
+        >>> [round(float(each), 3) for each in (block.spread(1), block.spread(1, known=True))]
+        [1.97, 1.436]
+        """
+        low, high = (self.mean_density(told, margin) for margin in (-told, told))
+        return max(high, 1 / low) if known else high / low
+
     @property
     def noise(self) -> Fraction:
         """The second moment of base noise."""

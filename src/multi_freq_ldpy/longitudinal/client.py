@@ -2,6 +2,7 @@
 
 import os
 import threading
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..core import validate
 from ..core.deprecation import accept_old_names, old_attribute
 from ..core.randomness import KEY_BYTES, Source, Stream, subkey
-from ..mechanism import Mechanism, Report, require_mechanism
+from ..mechanism import Mechanism, Report, find_silent, require_mechanism
 from .ledger import Ledger, State, Store
 
 
@@ -40,13 +41,15 @@ class Client:
         independent permanent states.
     limit : None
         Not accepted here, because a limit needs a file. Use ``Client.open``.
+    first_round : int
+        First round in which this user takes part, for mechanisms with rounds.
 
     Raises
     ------
     TypeError
         If ``mechanism`` is not a mechanism, or if ``secret`` or ``context`` is not bytes.
     ValueError
-        If ``secret`` does not have 32 bytes, or if ``limit`` is given.
+        If ``secret`` does not have 32 bytes, if ``limit`` is given, or if there is no such round.
 
     Examples
     --------
@@ -68,6 +71,7 @@ class Client:
         context: bytes = b"",
         *,
         limit: None = None,
+        first_round: int = 0,
     ) -> None:
         if limit is not None:
             raise ValueError(
@@ -79,7 +83,8 @@ class Client:
             raise (ValueError if isinstance(secret, bytes) else TypeError)(
                 f"secret must be {KEY_BYTES} bytes, not {size}"
             )
-        self._begin(mechanism, context, os.urandom(KEY_BYTES) if secret is None else secret)
+        own = os.urandom(KEY_BYTES) if secret is None else secret
+        self._begin(mechanism, context, own, first_round=first_round)
 
     protocol = old_attribute("protocol", "mechanism")
 
@@ -91,6 +96,9 @@ class Client:
         mechanism: Mechanism,
         limit: float | None = None,
         context: bytes = b"",
+        *,
+        first_round: int = 0,
+        restorable: bool = True,
     ) -> "Client":
         """Return the client of a file, and create the file if there never was one.
 
@@ -121,6 +129,15 @@ class Client:
             Bytes that separate surveys. The file records them, and refuses other bytes. Surveys
             with equal mechanisms need different contexts. ``bytes.fromhex(survey.digest)`` names a
             survey.
+        first_round : int
+            First round in which this user takes part, for mechanisms with rounds. It is recorded
+            when the file is made, and not used later.
+        restorable : bool
+            True, the default, if an old copy of the file may be used again, for example from a
+            backup. A device that missed a round of its path then falls silent, unless its noise has
+            room for every step. False means that the application vouches for the opposite: the file
+            is never copied nor restored. Then missed rounds cost less accuracy. If the word is
+            broken, the privacy loss has no bound. The file records the choice.
 
         Returns
         -------
@@ -133,7 +150,7 @@ class Client:
             If ``mechanism``, ``path`` or ``context`` has the wrong type.
         ValueError
             If ``limit`` is not a budget, if the file is damaged, or if the file belongs to another
-            mechanism or context.
+            mechanism or context. Also if ``restorable`` is not that of the file.
         FileNotFoundError
             If the directory does not exist, or if the file existed before and is gone.
         PermissionError
@@ -151,7 +168,10 @@ class Client:
         """
         client: Client = object.__new__(cls)
         most = None if limit is None else validate.budget("limit", limit)
-        client._begin(mechanism, context, os.urandom(KEY_BYTES), Store(path), most)
+        validate.flag("restorable", restorable)
+        client._begin(
+            mechanism, context, os.urandom(KEY_BYTES), Store(path), most, first_round, restorable
+        )
         return client
 
     def _begin(
@@ -161,12 +181,24 @@ class Client:
         secret: bytes,
         store: Store | None = None,
         limit: float | None = None,
+        first_round: int = 0,
+        restorable: bool = True,
     ) -> None:
         self.mechanism, self._limit = require_mechanism(mechanism), limit
         if not isinstance(context, bytes):
             raise TypeError(f"context must be bytes, not {validate.quote(context)}")
+        if mechanism.rounds is None and (first_round or not restorable):
+            raise ValueError(
+                "first_round and restorable are for mechanisms with rounds, not for"
+                f" {validate.quote(mechanism)}"
+            )
         self._store, self._lock, self._process = store, threading.Lock(), os.getpid()
-        self._state = State(secret, mechanism._label.decode(), context, Ledger())
+        label = mechanism._label
+        self._state = State(secret, label.decode(), context, Ledger())
+        self._set_memory()
+        if mechanism.rounds is not None:
+            self._members = mechanism._members(self._memory, 1, first_round, restorable)
+            self._state = replace(self._state, history=self._members.to_fields())
         if store is not None:
             found = store.open(self._state)
             for name, given, kept in (
@@ -186,11 +218,30 @@ class Client:
                     f"{store.path} cannot be used: its ledger has accounts that"
                     f" {validate.quote(mechanism)} does not have"
                 )
+            self._set_memory()
+            if mechanism.rounds is not None:
+                self._members = mechanism._members(self._memory, 1)
+                self._read_history(found)
+                if self._members.restorable != restorable:
+                    raise ValueError(
+                        f"restorable={restorable} is not the choice that {store.path} records"
+                    )
         self._ledger = self._state.ledger  # with a file: as it was when the client was opened
-        label = mechanism._label
+
+    def _set_memory(self) -> None:
+        """Derive the permanent randomness from the secret."""
+        state, label = self._state, self.mechanism._label
         self._memory = Source.keyed(
-            subkey(self._state.secret, b"client %d " % len(label) + label + context)
+            subkey(state.secret, b"client %d " % len(label) + label + state.context)
         )
+
+    def _read_history(self, state: State) -> None:
+        """Take the state of a history from the content of the file."""
+        try:
+            self._members.read_fields(state.history)
+        except (ValueError, TypeError, KeyError) as error:
+            assert self._store is not None
+            raise ValueError(f"{self._store.path} cannot be used: {error}") from None
 
     @property
     def secret(self) -> bytes:
@@ -215,27 +266,33 @@ class Client:
         ledger = self._store.read().ledger if self._store is not None else self._ledger
         return ledger.spent(self.mechanism._prices)
 
-    def report(self, value: ArrayLike) -> Report:
+    def report(self, value: ArrayLike, round: int | None = None) -> Report | None:
         """Charge for a report about the present value, and return the report to send.
 
         Parameters
         ----------
         value : int or list of int
             Present value of the device. For a solution, the record, with one value per attribute.
+        round : int, optional
+            Number of the round, counted from 0, for mechanisms with rounds. A client with a file
+            must be given it. None, the default, is the round after the last one.
 
         Returns
         -------
-        array or scalar
+        array, scalar or None
             The report to send, an entry of an array of ``report_dtype``. To send it again, send the
-            same bytes: another call draws fresh noise.
+            same bytes: another call draws fresh noise. A mechanism with rounds returns None if this
+            user does not report in this round. The same round asked again has the same answer, for
+            any value.
 
         Raises
         ------
         LimitReached
             If the charge would exceed the limit of the client. Nothing is charged.
         ValueError
-            If ``value`` is not the value of one user or is outside the domain. Also if the file is
-            damaged or now belongs to another client.
+            If ``value`` is not the value of one user or is outside the domain. If ``round`` is
+            missing, or earlier than the last round. Also if the file is damaged or now belongs to
+            another client.
         TypeError
             If ``value`` is not an integer.
         FileNotFoundError
@@ -243,7 +300,7 @@ class Client:
 
         Examples
         --------
-        >>> from multi_freq_ldpy import Client, DBitFlipPM
+        >>> from multi_freq_ldpy import Client, DBitFlipPM, Steps
         >>> client = Client(DBitFlipPM(100, eps_perm=2.0, b=10))
         >>> first, second = client.report(42), client.report(47)
         >>> first.tobytes() == second.tobytes(), client.spent
@@ -251,7 +308,17 @@ class Client:
         >>> other = client.report(12)
         >>> client.spent
         4.0
+        >>> device = Client(Steps(3, epsilon=1.0, rounds=8, changes=1), secret=bytes(32))
+        >>> [device.report(2, round=r) is not None for r in range(8)]
+        [False, True, False, False, False, False, False, False]
         """
+        if self.mechanism.rounds is not None:
+            return self._report_round(value, round)
+        if round is not None:
+            raise ValueError(
+                f"round={validate.quote(round)} is for mechanisms with rounds, not for"
+                f" {validate.quote(self.mechanism)}"
+            )
         values, single = self.mechanism._inputs(value, "value")
         if not single:
             raise ValueError(f"value must be that of one user, not {validate.quote(value)}")
@@ -266,6 +333,32 @@ class Client:
         self.mechanism._report(recalled, [Stream() for _ in self.mechanism.parts], reports)
         report: Report = reports[0]
         return report
+
+    def _report_round(self, value: ArrayLike, round: int | None) -> Report | None:
+        """Return the answer of one round, after the new state is committed."""
+        values = self._members.check_values(value, single=True)
+        if round is None and self._store is not None:
+            raise ValueError("round must be given, because an old copy of the file may be in use")
+        answers: list[Any] = []
+
+        def answer(now: State) -> State:
+            at = self._members.last + 1 if round is None else round
+            self.mechanism.at(at)  # refuses a round that does not exist
+            answers.append(self._members.answer(values, at)[0])
+            ledger = now.ledger.add_charges(self._members.charges())
+            return replace(now, ledger=ledger, history=self._members.to_fields())
+
+        def answer_from_file(now: State) -> State:
+            self._read_history(now)
+            return answer(now)
+
+        if self._store is not None:
+            prices = self.mechanism._prices
+            self._store.change(self._state, answer_from_file, prices, self._limit)
+        else:
+            with self._own_lock():
+                self._ledger = answer(replace(self._state, ledger=self._ledger)).ledger
+        return None if find_silent(np.array(answers))[0] else answers[0]
 
     def _own_lock(self) -> threading.Lock:
         """Return a lock of this process.

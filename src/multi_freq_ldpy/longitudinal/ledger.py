@@ -2,10 +2,11 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from ..core import validate
 from ..core.randomness import KEY_BYTES
@@ -14,6 +15,8 @@ from ..files.locks import hold_lock
 from ..mechanism import Charge
 
 VERSION = 1
+WITH_HISTORY = 2
+"""The version of files that hold the state of a history. All others have version 1."""
 LARGEST_FILE = 2**28
 LARGEST_NUMBER = 2**62
 PART = 2**20
@@ -103,19 +106,22 @@ class State:
     label: str
     context: bytes
     ledger: Ledger
+    history: Any = None
 
     def to_bytes(self) -> bytes:
         """Return the state as a line of JSON and a line with its digest."""
         import json
 
         body = {
-            "version": VERSION,
+            "version": VERSION if self.history is None else WITH_HISTORY,
             "secret": self.secret.hex(),
             "protocol": self.label,
             "context": self.context.hex(),
             "classes": {str(j): sorted(each) for j, each in self.ledger.classes.items()},
             "reports": {str(j): n for j, n in self.ledger.reports.items()},
         }
+        if self.history is not None:
+            body["history"] = self.history
         line = json.dumps(body, sort_keys=True).encode() + b"\n"
         return line + _digest(line)
 
@@ -127,11 +133,12 @@ class State:
             raise ValueError("it is truncated or was altered: its digest does not match")
         try:
             body = validate.parse_json("it", line)
-            if type(body["version"]) is not int or body["version"] != VERSION:
+            if type(body["version"]) is not int or body["version"] not in (VERSION, WITH_HISTORY):
                 raise ValueError(
-                    f"it has version {validate.quote(body['version'])}; this package reads version"
-                    f" {VERSION}"
+                    f"it has version {validate.quote(body['version'])}; this package reads versions"
+                    f" {VERSION} and {WITH_HISTORY}"
                 )
+            history = body["history"] if body["version"] == WITH_HISTORY else None
             secret, context = (bytes.fromhex(body[name]) for name in ("secret", "context"))
             classes = {
                 int(j): frozenset(map(_check_number, each)) for j, each in body["classes"].items()
@@ -141,7 +148,7 @@ class State:
                 raise TypeError("secret or protocol")
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(f"it is not a client's file: {error!r}") from None
-        state = cls(secret, body["protocol"], context, Ledger(classes, reports))
+        state = cls(secret, body["protocol"], context, Ledger(classes, reports), history)
         if state.to_bytes() != data:
             raise ValueError(
                 "it is not a client's file: its content or its format differs from that of one"
@@ -212,21 +219,39 @@ class Store:
         self, state: State, charges: Charges, prices: tuple[float, ...], limit: float | None
     ) -> None:
         """Commit charges, or refuse them before anything is changed."""
+
+        def add(now: State) -> State:
+            return replace(now, ledger=now.ledger.add_charges(charges))
+
+        self.change(state, add, prices, limit)
+
+    def change(
+        self,
+        state: State,
+        change: Callable[[State], State],
+        prices: tuple[float, ...],
+        limit: float | None,
+    ) -> None:
+        """Commit a new state, or refuse it before anything is changed.
+
+        The file stays locked while the new state is computed.
+        """
         with self._lock_file():
             now = self.read()
             if (now.secret, now.label, now.context) != (state.secret, state.label, state.context):
                 raise ValueError(
                     f"{self.path} has become another client's file since it was opened"
                 )
-            after = now.ledger.add_charges(charges)
-            if after is not now.ledger:
-                spent = after.spent(prices)
+            after = change(now)
+            if after.ledger is not now.ledger:
+                spent = after.ledger.spent(prices)
                 if limit is not None and spent > limit * (1 + 1e-12):  # sums of budgets are rounded
                     raise LimitReached(
                         "a report would raise the spent budget from"
                         f" {now.ledger.spent(prices)!r} to {spent!r}, above {limit=!r}"
                     )
-                self._write(State(now.secret, now.label, now.context, after))
+            if after.ledger is not now.ledger or after.history != now.history:
+                self._write(after)
 
     def read(self) -> State:
         """Return the state in the file, checked."""

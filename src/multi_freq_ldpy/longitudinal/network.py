@@ -1,7 +1,8 @@
 """The estimate of every round from reports of values and of steps, with its error.
 
-Every report is drawn either about the value of one round, or about the steps between rounds. The
-numbers of reports do not depend on any value. So the weights of the estimate are known numbers.
+A report is about the value of one round, or about a step between two rounds. A step from a known
+value is a report about a value too. The numbers of reports depend on no value. So the weights of
+the estimate are known numbers.
 """
 
 from collections.abc import Sequence
@@ -29,8 +30,9 @@ class Network:
         Number of reports of the value, one entry per round.
     steps : list of array
         Entry h has the numbers of reports of the steps of length 2^h, from the first step on.
-    value_cost : float
-        Variance of the mean of one report of a value. It includes the choice of the user.
+    value_cost : float or array
+        Variance of the mean of one report of a value, which includes the choice of the user. An
+        array has one entry per round.
     step_costs : list of float
         Variance of the mean of one report of a step, one entry per length.
 
@@ -46,7 +48,7 @@ class Network:
 
     values: Numbers
     steps: Sequence[Numbers]
-    value_cost: float
+    value_cost: float | Numbers
     step_costs: Sequence[float]
 
     @property
@@ -57,7 +59,12 @@ class Network:
     @cached_property
     def ladder(self) -> Ladder:
         """The solver of the network."""
-        return Ladder(np.asarray(self.values) / self.value_cost, self.links)
+        return Ladder(self.grounds, self.links)
+
+    @cached_property
+    def grounds(self) -> Numbers:
+        """The conductances of the reports of values, one entry per round."""
+        return np.asarray(self.values) / self.value_cost
 
     @cached_property
     def variances(self) -> Numbers:
@@ -79,7 +86,7 @@ class Network:
         array, shape (rounds, k)
             The estimates, with NaN for rounds that no report of a value reaches.
         """
-        sources = np.asarray(values) * (np.asarray(self.values) / self.value_cost)[:, np.newaxis]
+        sources = np.asarray(values) * self.grounds[:, np.newaxis]
         for h, (link, mean) in enumerate(zip(self.links, steps, strict=True)):
             ends = slice(2 ** (h + 1) - 1, None, 2**h)
             starts = slice(2**h - 1, len(sources) - 2**h, 2**h)
@@ -105,15 +112,36 @@ class Network:
         unit[round] = 1
         return self.ladder.solve(unit)
 
+    def sum_squares(self, factors: float | Numbers) -> Numbers:
+        """Return the sum of n·factor·W²/value_cost over the reports of values, for each round.
+
+        W is the covariance of the two rounds. The sum is a derivative of the variance, with respect
+        to the conductances of these reports.
+
+        Parameters
+        ----------
+        factors : float or array
+            Factor of the reports of each round.
+
+        Returns
+        -------
+        array
+            One entry per round. With factors 1 it is the part of the variance that comes from
+            reports of values.
+        """
+        ground: NDArray[Any] = self.grounds * (1 + TINY * 1j * np.asarray(factors))
+        return -Ladder(ground, self.links).covariances()[0].imag / TINY
+
     @cached_property
     def shares(self) -> tuple[Numbers, Numbers]:
         """The parts A/N and B/N of each variance, from values and from steps.
 
-        With N users, N·variance = A·value_cost + B. A is N times the sum of n·(W/value_cost)² over
-        the reports of values, where W is the covariance of the two rounds. This sum is a derivative
-        of the variance: that with respect to a common factor of all conductances to the ground.
+        A/N is the sum of the squared weights of all reports of values. With N users and equal
+        costs, N·variance = A·value_cost + B.
         """
-        ground: NDArray[Any] = np.asarray(self.values) / self.value_cost * (1 + TINY * 1j)
-        slopes = Ladder(ground, self.links).covariances()[0].imag / TINY
-        from_values = -slopes / self.value_cost
-        return from_values, self.variances - from_values * self.value_cost
+        return self.sum_squares(1 / np.asarray(self.value_cost)), self.variances - self.from_values
+
+    @cached_property
+    def from_values(self) -> Numbers:
+        """The part of each variance that comes from reports of values."""
+        return self.sum_squares(1.0)

@@ -12,7 +12,7 @@ from ..core.randomness import Rng, Source, as_stream, subkey
 from ..core.tally import Tally
 from ..estimation.estimate import Estimate
 from ..estimation.several import Estimates, Rounds
-from ..mechanism import Counts, Mechanism, require_mechanism
+from ..mechanism import Counts, Mechanism, as_readonly, find_silent, require_mechanism
 from ..protocol import Protocol
 
 USERS = 2**40
@@ -69,12 +69,18 @@ class Panel:
         first = stream.take(1)
         self._memory = Source.keyed(subkey(stream.key, b"panel %d " % first + mechanism._label))
         self._fresh = [
-            stream.part(b"panel %d, attribute %d" % (first, j)) for j in range(len(mechanism.parts))
+            stream.part(b"panel %d, attribute %d" % (first, j))
+            for j in range(len(mechanism.parts) if mechanism.rounds is None else 0)
         ]
+        self._members = None
+        if mechanism.rounds is not None:
+            self._members = mechanism._members(self._memory, self.n)
 
     protocol = old_attribute("protocol", "mechanism")
 
-    def report(self, values: ArrayLike, users: ArrayLike | None = None) -> NDArray[Any]:
+    def report(
+        self, values: ArrayLike, users: ArrayLike | None = None, round: int | None = None
+    ) -> NDArray[Any]:
         """Return one report per user about the present values.
 
         Parameters
@@ -84,17 +90,21 @@ class Panel:
         users : array of int, optional
             Numbers of the users whose values these are, without repetition. None, the default, is
             all users in order.
+        round : int, optional
+            Number of the round, counted from 0, for mechanisms with rounds. None, the default, is
+            the round after the last one.
 
         Returns
         -------
         array of ``report_dtype``
-            One report per user. If ``values`` is the value of one user, one report.
+            One report per user. If ``values`` is the value of one user, one report. For mechanisms
+            with rounds, all bytes are 255 in the place of a user who does not report.
 
         Raises
         ------
         ValueError
             If a value is outside the domain, if a user is unknown or given twice, or if the numbers
-            of values and users differ.
+            of values and users differ. Also if ``round`` is earlier than the last round of a user.
         TypeError
             If a value or a user is not an integer.
 
@@ -109,13 +119,19 @@ class Panel:
         array([1, 1], dtype=uint8)
         """
         held, numbers, single = self._inputs(values, users)
+        if self.mechanism.rounds is not None:
+            answers, _ = self._answer(held, numbers, round)
+            return answers[0] if single else answers
+        self._refuse_round(round)
         reports = np.empty(len(numbers), self.mechanism.report_dtype)
         for part in self._blocks(len(numbers)):
             self._write(held[part], numbers[part], reports[part])
         found: NDArray[Any] = reports[0] if single else reports
         return found
 
-    def tally(self, values: ArrayLike, users: ArrayLike | None = None) -> Tally:
+    def tally(
+        self, values: ArrayLike, users: ArrayLike | None = None, round: int | None = None
+    ) -> Tally:
         """Return the tally of one round, without all its reports in memory.
 
         It is the tally of the reports that ``report`` would return.
@@ -127,6 +143,9 @@ class Panel:
         users : array of int, optional
             Numbers of the users whose values these are, without repetition. None, the default, is
             all users in order.
+        round : int, optional
+            Number of the round, counted from 0, for mechanisms with rounds. None, the default, is
+            the round after the last one.
 
         Returns
         -------
@@ -150,6 +169,10 @@ class Panel:
         array([447, 442, 111])
         """
         held, numbers, _ = self._inputs(values, users)
+        if self.mechanism.rounds is not None:
+            answers, at = self._answer(held, numbers, round)
+            return self.mechanism.at(at)._tally([(as_readonly(answers[~find_silent(answers)]), 0)])
+        self._refuse_round(round)
         dtype = self.mechanism.report_dtype
         return self.mechanism._tally(
             (self._write(held[part], numbers[part], np.empty(part.stop - part.start, dtype)), 0)
@@ -197,13 +220,32 @@ class Panel:
             raise TypeError(
                 f"rounds must be an iterable of values of all users, not {validate.quote(rounds)}"
             )
-        found = Rounds()
+        tallies: list[Tally] = []
         for values in rounds:
             try:
-                found.append(self.mechanism.estimate(self.tally(values)))
+                tallies.append(self.tally(values))
             except (ValueError, TypeError) as error:
-                raise type(error)(f"round {len(found)}: {error}") from None
-        return found
+                raise type(error)(f"round {len(tallies)}: {error}") from None
+        if self.mechanism.rounds is not None:
+            whole: Any = self.mechanism
+            found: Rounds = whole.estimate(tallies, users=self.n)
+            return found
+        return Rounds(map(self.mechanism.estimate, tallies))
+
+    def _answer(self, values: Counts, users: Counts, round: int | None) -> tuple[NDArray[Any], int]:
+        """Return the answers of users in a round of a history, and the round."""
+        assert self._members is not None
+        at = self._members.last + 1 if round is None else round
+        self.mechanism.at(at)  # refuses a round that does not exist
+        who = None if len(users) == self.n and (np.diff(users) == 1).all() else users
+        return self._members.answer(values, at, who), at
+
+    def _refuse_round(self, round: int | None) -> None:
+        if round is not None:
+            raise ValueError(
+                f"round={validate.quote(round)} is for mechanisms with rounds, not for"
+                f" {validate.quote(self.mechanism)}"
+            )
 
     def _blocks(self, n: int) -> Iterator[slice]:
         """Divide n users into blocks that are processed together."""
@@ -221,7 +263,10 @@ class Panel:
 
     def _inputs(self, values: ArrayLike, users: ArrayLike | None) -> tuple[Counts, Counts, bool]:
         """Return the values and the users' numbers, checked, and True if one user was given."""
-        held, single = self.mechanism._inputs(values, "values")
+        if self._members is not None:
+            held, single = self._members.check_values(values), np.ndim(values) < self._members.ndim
+        else:
+            held, single = self.mechanism._inputs(values, "values")
         if users is None:
             if len(held) != self.n:
                 raise ValueError(

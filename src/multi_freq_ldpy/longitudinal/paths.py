@@ -1,4 +1,4 @@
-"""Draws that a user makes once, before the first round: the path, and the block of noise.
+"""What a user draws once, before the first round: the path, and the block of noise.
 
 Both are derived from the user's permanent randomness, and depend on no value. The same user always
 gets the same path and block. Every probability is exact.
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from ..core import draws
 from ..core.randomness import Source
 from .blocks import Block
-from .steps import Plan
 
 TOGETHER = 2**14
 Integers = NDArray[np.int64]
@@ -27,9 +26,9 @@ class Paths:
     Parameters
     ----------
     kinds : array of int
-        0 for a report of the value in one round, and 1 + h for reports of steps of length 2^h.
+        Kind of the reports of each user.
     rounds : array of int
-        Round of the report of the value, counted from 0. It is used if the kind is 0.
+        Round of the report of the value, counted from 0. It is used if this is what the kind tells.
     rows : array of int
         Row of the Hadamard matrix. It is used by the encoding "row".
     """
@@ -38,40 +37,8 @@ class Paths:
     rounds: Integers
     rows: Integers
 
-
-def draw_paths(plan: Plan, memory: Source, n: int) -> Paths:
-    """Draw the paths of n users.
-
-    Parameters
-    ----------
-    plan : Plan
-        The public plan.
-    memory : Source
-        Permanent randomness of the users.
-    n : int
-        Number of users.
-
-    Returns
-    -------
-    Paths
-        One entry per user.
-    """
-    source = memory.part(b"plan")
-    coins = source.part(b"kind").words(n, 1)[:, 0]
-    assert plan.values is not None
-    tosses = plan.values.denominator.bit_length() - 1
-    # The user reports steps if all tosses show 1
-    steps = (coins >> np.uint64(64 - tosses)) == 2**tosses - 1 if tosses else np.zeros(n, np.bool_)
-    kinds = steps.astype(np.int64)
-    more = steps
-    for h in range(1, len(plan.lengths)):
-        more = more & ((coins >> np.uint64(64 - tosses - h)) & np.uint64(1) == 1)
-        kinds += more
-    rounds = source.part(b"round").below(n, plan.rounds)
-    rows = np.zeros(n, np.int64)
-    if plan.encoding == "row" and plan.order > 2:
-        rows = source.part(b"row").below(n, plan.order - 1)
-    return Paths(kinds, rounds, rows + 1)
+    def __len__(self) -> int:
+        return len(self.kinds)
 
 
 def draw_blocks(block: Block, memory: Source, users: Integers) -> NDArray[np.int8]:

@@ -5,7 +5,7 @@ It resolves factories and checks tables. It draws and counts each attribute with
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise, product
@@ -19,10 +19,11 @@ from ..core import draws, exact, validate
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator, as_stream
 from ..core.tally import Part, Tally
-from ..estimation.several import Estimates
-from ..mechanism import LARGEST_LAW, Counts, Mechanism, Reports, as_readonly
+from ..estimation.several import Estimates, Rounds
+from ..mechanism import LARGEST_LAW, Counts, Mechanism, Reports, as_readonly, find_silent
 from ..protocol import BUDGETS, Protocol
 from .factories import Factory, resolve_factories
+from .over_time import RecordMembers
 from .rows import EVERYBODY, as_bytes
 
 LARGEST_REPORT = 2**31 - 1  # above it, the length of a NumPy dtype overflows
@@ -156,6 +157,17 @@ class Solution(Mechanism):
                     f"{type(self).__name__} takes protocols only, one per attribute: its privacy"
                     f" loss over a solution is not known: {validate.quote(each)}"
                 )
+        over_time = {each.rounds for each in self.protocols}
+        if len(over_time) > 1:
+            raise ValueError(
+                "protocols must all have the same number of rounds, or none:"
+                f" {validate.quote(self.protocols)}"
+            )
+        if over_time != {None} and any(isinstance(each, Solution) for each in self.protocols):
+            raise ValueError(
+                "protocols with rounds must not be nested: a solution over histories cannot be a"
+                f" part of another solution: {validate.quote(self.protocols)}"
+            )
         validate.record_size("protocols", sum(len(each.leaves) for each in self.protocols))
         if depth_of(self) > DEEPEST:
             raise ValueError(f"protocols must be nested at most {DEEPEST} deep")
@@ -185,6 +197,115 @@ class Solution(Mechanism):
     ) -> Iterable[tuple[Counts, Counts]]:
         """Draw, for each part, its counts and the number of reports that speak of each value."""
 
+    # Whole histories
+
+    @cached_property
+    def rounds(self) -> int | None:
+        """The number of rounds, if the parts protect whole histories. None otherwise."""
+        found: int | None = self.protocols[0].rounds
+        return found
+
+    def at(self, round: int) -> "Solution":
+        """Return the solution of one round, for parts that protect whole histories.
+
+        Parameters
+        ----------
+        round : int
+            The round, counted from 0.
+
+        Returns
+        -------
+        Solution
+            The same solution over the rounds of its parts, with its wire format and its tallies.
+
+        Raises
+        ------
+        TypeError
+            If the parts have no rounds.
+        ValueError
+            If there is no such round.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import SMP, Steps
+        >>> solution = SMP(Steps, [4, 2], epsilon=1.0, rounds=8, changes=1)
+        >>> solution.at(3).report_bytes
+        4
+        """
+        if self.rounds is None:
+            raise TypeError(f"{type(self).__name__} over these protocols has no rounds")
+        key = validate.Integer(0, self.rounds - 1)("round", round)
+        if key not in self._rounds_made:
+            parts: Any = self.protocols
+            self._rounds_made[key] = type(self).of(
+                [each.at(key, optional=not self.samples) for each in parts]
+            )
+        return self._rounds_made[key]
+
+    @cached_property
+    def _rounds_made(self) -> "dict[int, Solution]":
+        return {}
+
+    @cached_property
+    def _is_round(self) -> bool:
+        """True if the parts are rounds of histories, so that a part may be silent."""
+        return any(getattr(each, "optional", False) for each in self.protocols)
+
+    def _groups(self, memory: Source, n: int) -> list[Counts]:
+        """Return the users who report on each part."""
+        return [np.arange(n)] * len(self.protocols)
+
+    def _members(
+        self, memory: Source, users: int | Counts, first: int = 0, restorable: bool = True
+    ) -> RecordMembers:
+        n = users if isinstance(users, int) else len(users)  # users of solutions are not listed
+        return RecordMembers(self, memory, n, self._groups(memory, n), first, restorable)
+
+    def _place(self, out: NDArray[np.uint8], rows: Counts, j: int, own: NDArray[np.uint8]) -> None:
+        """Write the reports of part j of one round into rows of bytes, unless they are silent."""
+        start, stop = self._slots[j]
+        out[rows, start:stop] = own
+
+    def _randomize_rounds(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
+        """Write all reports of users, given one record per round."""
+        source.require_consecutive()
+        members = self._members(source, len(values))
+        for r in range(self.rounds or 0):
+            out[:, r] = members.answer(values[:, r], r)
+
+    def _refuse_whole(self) -> None:
+        """Refuse to read the reports of all rounds at once."""
+        if self.rounds is not None:
+            raise TypeError("reports of histories are counted round by round: use at(round)")
+
+    def _estimate_rounds(self, reports: Any, smooth: bool, users: int | None) -> Rounds:
+        """Return the estimates of all attributes in every round so far."""
+        parts: Any = self.protocols
+        if not (isinstance(reports, list | tuple) and all(isinstance(t, Tally) for t in reports)):
+            whole = self._as_array(reports)
+            reports = [
+                self.at(r).tally(whole[~find_silent(whole[:, r]), r])
+                for r in range(self.rounds or 0)
+            ]
+            users = len(whole) if users is None else users
+        for r, tally in enumerate(reports):
+            if r >= (self.rounds or 0) or tally.mechanism != self.at(r):
+                raise ValueError(
+                    f"reports[{r}] must be the tally of round {r} of {validate.quote(self)}, not of"
+                    f" {validate.quote(tally.mechanism)}"
+                )
+        own = [[tally[j] for tally in reports] for j in range(self.d)]
+        if users is None:
+            found = [
+                each._count_users([tally.n.reshape(-1, each.k)[:, 0] for tally in tallies])
+                for each, tallies in zip(parts, own, strict=True)
+            ]
+            users = sum(found) if self.samples else max(found)
+        each_part = [
+            each.estimate(tallies, smooth, users) for each, tallies in zip(parts, own, strict=True)
+        ]
+        return Rounds(map(Estimates, zip(*each_part, strict=True)))
+
     # Main methods
 
     @property
@@ -211,18 +332,29 @@ class Solution(Mechanism):
             for seen, entries in self._seen_by_aggregator(j)
         )
 
-    def estimate(self, reports: Tally | Reports) -> Estimates:
+    def estimate(  # type: ignore[override]
+        self,
+        reports: Tally | Sequence[Tally] | Reports,
+        smooth: bool = True,
+        users: int | None = None,
+    ) -> Estimates | Rounds:
         """Return the unbiased frequencies of each attribute with their errors.
 
         Parameters
         ----------
         reports : Tally, array, list, or iterable of batches
-            A tally of this solution, or reports as ``randomize`` returns them.
+            A tally of this solution, or reports as ``randomize`` returns them. If the parts protect
+            whole histories, the tallies of the rounds so far.
+        smooth : bool
+            See ``History.estimate``. It is not used without rounds.
+        users : int, optional
+            See ``History.estimate``. It is not used without rounds.
 
         Returns
         -------
-        Estimates
-            One ``Estimate`` per attribute, in order.
+        Estimates or Rounds
+            One ``Estimate`` per attribute, in order. If the parts protect whole histories, one
+            ``Estimates`` per round.
 
         Raises
         ------
@@ -239,6 +371,8 @@ class Solution(Mechanism):
         >>> [each.frequencies.round(2) for each in estimates]
         [array([0.51, 0.49]), array([-0.02, -0.03,  1.05])]
         """
+        if self.rounds is not None:
+            return self._estimate_rounds(reports, smooth, users)
         return Estimates.of(self._as_tally(reports))
 
     def simulate(self, data: ArrayLike | Sequence[ArrayLike], rng: Rng = None) -> Tally:
@@ -314,12 +448,25 @@ class Solution(Mechanism):
         array([0.0004, 0.0004])
         """
         users, share = validate.users_and_share(n, f)
+        if self.rounds is not None:
+            return self._variance_rounds(users, share)
         return np.array(
             [
                 seen.channel.sampled_variance(answering, users, share)
                 for (seen, _), answering in zip(self.parts, self.answering, strict=True)
             ]
         )
+
+    def _variance_rounds(self, users: Any, share: Any) -> NDArray[np.float64]:
+        """Return variances, one row per attribute and one column per round."""
+        parts: Any = self.protocols
+        if not self.samples:
+            return np.array([each.variance(users, share) for each in parts])
+        own = users / len(parts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sampled = (1 / own - 1 / users) * share * (1 - share) * users / (users - 1)
+        extra = np.where(users > 1, sampled, 0.0)
+        return np.array([each._variance(own, share) + extra for each in parts])
 
     def law(self, record: ArrayLike) -> dict[bytes, Fraction]:
         """Return the exact distribution of a report of a user with this record.
@@ -349,6 +496,7 @@ class Solution(Mechanism):
         >>> {report.hex(): round(float(chance), 3) for report, chance in law.items()}
         {'0000': 0.44, '0001': 0.06, '0100': 0.06, '0101': 0.44}
         """
+        self._refuse_whole()
         values, single = validate.table("record", record, self.ks)
         if not single:
             raise ValueError(
@@ -363,7 +511,21 @@ class Solution(Mechanism):
         return self._law(value.tolist()).get(reports.tobytes(), Fraction(0))
 
     def _inputs(self, given: object, name: str = "table") -> tuple[Counts, bool]:
+        if self.rounds is not None:
+            return self._history_inputs(given, name or "histories")
         return validate.table(name or "table", given, self.ks)
+
+    def _history_inputs(self, given: object, name: str) -> tuple[Counts, bool]:
+        """Return histories of records, shape (users, rounds, attributes)."""
+        array = validate.integers(name, given, 0, max(self.ks) - 1, what="values")
+        if array.ndim not in (2, 3) or array.shape[-2:] != (self.rounds, self.d):
+            raise ValueError(
+                f"{name} must have rounds={self.rounds} records of {self.d} attributes per user,"
+                f" not the shape {array.shape}"
+            )
+        for j, k in enumerate(self.ks):
+            validate.within(f"{name}[…, {j}]", array[..., j], 0, k - 1, f"values below k={k}")
+        return np.array(array, np.int64, ndmin=3), array.ndim == 2
 
     @staticmethod
     def _budgets(given: tuple[float, ...], options: dict[str, Any]) -> dict[str, float]:
@@ -418,7 +580,7 @@ class Solution(Mechanism):
         If the part is a protocol, this is one vector.
         """
         columns = self._own_columns[j]
-        return values[..., columns.start if isinstance(self.protocols[j], Protocol) else columns]
+        return values[..., columns if isinstance(self.protocols[j], Solution) else columns.start]
 
     def _seen_by_aggregator(self, j: int) -> tuple[Part, ...]:
         """Return the view of the aggregator on each attribute of part j."""
@@ -446,10 +608,33 @@ class Solution(Mechanism):
     ) -> Privacy:
         """Return the privacy losses from the loss of one report and the loss for one attribute."""
         one = Privacy.of(loss, attribute)
+        if self.rounds is not None or self._is_round:
+            return self._privacy_rounds(one)
         if self.permanent is None:
             return one
         return Privacy.of(
             loss, attribute, one if self.permanent is self else self.permanent.privacy
+        )
+
+    def _privacy_rounds(self, one: Privacy) -> Privacy:
+        """Return the losses over time: the largest among the parts, or their sum."""
+        own = [each.privacy for each in self.protocols]
+        lifetime, history = (
+            max(ratios) if self.samples else prod(ratios, start=Fraction(1))
+            for ratios in (
+                [each.ratio_lifetime or Fraction(1) for each in own],
+                [each.ratio_history or Fraction(1) for each in own],
+            )
+        )
+        single = max(each.ratio_lifetime_attribute or Fraction(1) for each in own)
+        return replace(
+            one,
+            lifetime=exact.log(lifetime),
+            ratio_lifetime=lifetime,
+            lifetime_attribute=exact.log(single),
+            ratio_lifetime_attribute=single,
+            history=exact.log(history),
+            ratio_history=history,
         )
 
     def _column(self, rows: NDArray[np.uint8], j: int, users: Counts = EVERYBODY) -> NDArray[Any]:
@@ -537,7 +722,8 @@ class Solution(Mechanism):
                 f"counts must have shape ({self._entries},), one entry per value of each attribute,"
                 f" not {counts.shape}"
             )
-        if (reporters := self._reporters(n)) != users:
+        reporters = self._reporters(n)
+        if reporters > users or (reporters < users and not self._is_round):
             raise ValueError(
                 f"n must say how many of the {users} users reported on each value, but it is of"
                 f" {reporters} users: {validate.quote(n)}"

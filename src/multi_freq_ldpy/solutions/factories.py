@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from ..core import validate
 from ..core.channel import Channel
+from ..mechanism import Mechanism
 from ..protocol import Protocol, build_protocol
 
 Factory: TypeAlias = Callable[..., Protocol]
@@ -25,7 +26,7 @@ def resolve_factories(
     named: bool,
     options: dict[str, Any],
     channel: Callable[[Protocol], Channel] | None = None,
-) -> tuple[Protocol, ...]:
+) -> tuple[Mechanism, ...]:
     """Return the protocols of the attributes, made by the factories and checked.
 
     ``channel`` is passed to the factories that have a parameter of this name. It gives the channel
@@ -38,7 +39,7 @@ def resolve_factories(
             f"factory must be one factory, or a list of d={d} factories, one per attribute, not of"
             f" {len(factories)}: {validate.quote(factory)}"
         )
-    protocols: list[Protocol] = []
+    protocols: list[Mechanism] = []
     known: dict[Any, Any] = {}  # a class makes equal protocols for equal domains: make each once
     for j, (make, k) in enumerate(zip(factories, ks, strict=True)):
         if not callable(make):
@@ -53,12 +54,12 @@ def resolve_factories(
         if channel is not None and _takes_channel(make):
             own["channel"] = channel
         try:
-            protocol = (reusable and known.get((make, k))) or build_protocol(
+            protocol: Any = (reusable and known.get((make, k))) or build_protocol(
                 make, k, [*budgets.values()], [*budgets] if named else (), **own
             )
         except (ValueError, TypeError) as error:
             raise type(error)(f"factory for attribute {j} of k={k}: {error}") from None
-        if not isinstance(protocol, Protocol) or protocol.k != k:
+        if not isinstance(protocol, Mechanism) or protocol.ks != (k,):
             raise TypeError(
                 f"factory must give a protocol of k={k} for attribute {j}, not"
                 f" {validate.quote(protocol)}"

@@ -29,6 +29,8 @@ class SideBySide(Solution):
     @cached_property
     def report_dtype(self) -> np.dtype[Any]:
         """The dtype of a report, with one field per part. The fields are a0, a1 and so on."""
+        if self.rounds is not None:
+            return np.dtype((self.at(0).report_dtype, (self.rounds,)))
         return np.dtype([(f"a{j}", each.report_dtype) for j, each in enumerate(self.protocols)])
 
     def _columns(self, records: Counts, source: Source) -> Iterable[Counts]:
@@ -36,6 +38,9 @@ class SideBySide(Solution):
         return (self._of_part(records, j) for j in range(len(self.protocols)))
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
+        if self.rounds is not None:
+            self._randomize_rounds(values, source, out)
+            return
         rows = as_bytes(out, self.report_bytes)
         sources = [source.part(b"%d" % j) for j in range(len(self.protocols))]
         for low in range(0, len(values), DRAWN_TOGETHER):
@@ -49,6 +54,7 @@ class SideBySide(Solution):
         return (self._column(rows, j) for j in range(len(self.protocols)))
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        self._refuse_whole()
         pairs = zip(self.protocols, self._fields_of(reports), strict=True)
         return np.asarray(np.any([each._refused(own) for each, own in pairs], axis=0))
 
@@ -92,6 +98,8 @@ class SideBySide(Solution):
 
     def _reporters(self, n: Counts) -> int:
         found = self._part_reporters(n)
+        if self._is_round:
+            return max(found)
         if len(set(found)) > 1:
             raise ValueError(
                 "n must be of the same users for every attribute, because every report is about all"

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..core import draws
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, Stream
-from ..mechanism import Charge, Counts, as_readonly
+from ..mechanism import SILENT, Charge, Counts, as_readonly
 from ..protocols.formats import symbol_dtype
 from .base import Solution, losses_of, sample_histograms
 from .rows import as_bytes, group_users, take_users
@@ -111,11 +111,16 @@ class SMP(Solution):
 
         The report of the part is padded with zeros to the length of the longest one.
         """
+        if self.rounds is not None:
+            return np.dtype((self.at(0).report_dtype, (self.rounds,)))
         longest = max(each.report_bytes for each in self.protocols)
         number = symbol_dtype(len(self.protocols))
         return np.dtype([("attribute", number), ("payload", np.uint8, (longest,))])
 
     def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
+        if self.rounds is not None:
+            self._randomize_rounds(values, source, out)
+            return
         # In the stream of a part, the users of a block who sampled it are numbered consecutively.
         # Their numbers start at the first user of the block.
         source.require_consecutive()
@@ -140,6 +145,7 @@ class SMP(Solution):
             out["attribute"][block] = chosen
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        self._refuse_whole()
         refused = np.asarray(reports["attribute"] >= len(self.protocols))
         for j, block, users, column in self._by_part(reports):
             bad = self.protocols[j]._refused(column)
@@ -238,6 +244,17 @@ class SMP(Solution):
     def _sample_parts(self, users: Counts, memory: Source) -> Counts:
         """Return the part that each of the users has sampled permanently."""
         return memory.part(b"attribute").at(users).below(len(users), len(self.protocols))
+
+    def _groups(self, memory: Source, n: int) -> list[Counts]:
+        return group_users(self._sample_parts(np.arange(n), memory), len(self.protocols))
+
+    def _place(self, out: NDArray[np.uint8], rows: Counts, j: int, own: NDArray[np.uint8]) -> None:
+        # A report names its part. The place of a silent user stays as it is
+        sent = ~(own == SILENT).all(axis=1)
+        start, stop = self._slots[j]
+        out[rows[sent]] = 0
+        out[rows[sent], :start] = np.frombuffer(j.to_bytes(start, "little"), np.uint8)
+        out[rows[sent], start:stop] = own[sent]
 
     def _recall(self, values: Counts, users: Counts, memory: Source) -> Sampled:
         which, m = self._sample_parts(users, memory), len(self.protocols)

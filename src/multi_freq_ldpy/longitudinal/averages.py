@@ -1,0 +1,121 @@
+"""The means of reports over rounds, and the errors of estimates from them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core import validate
+from .network import Network
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The parts of the variance of estimates, one entry per round.
+
+    Parameters
+    ----------
+    squares : array
+        Sum of the squared weights of the reports of values.
+    own, other : array
+        Part of the noise of these reports, for users who hold the value and for all others.
+    steps : array
+        Part of the noise of reports of steps.
+    """
+
+    squares: Numbers
+    own: Numbers
+    other: Numbers
+    steps: Numbers
+
+    def variance(self, n: Any, f: Any) -> Any:
+        """Return the variance of estimates for n users, if values do not change."""
+        sampled = f * (1 - f) * np.where(n > 1, n / np.where(n > 1, n - 1, 1), 0)
+        noise = f * self.own + (1 - f) * self.other + self.steps
+        return noise + (self.squares - 1 / n) * sampled
+
+
+@dataclass(frozen=True)
+class Means:
+    """The means of all reports of some rounds, ready for least squares.
+
+    Parameters
+    ----------
+    network : Network
+        Numbers and costs of the reports.
+    values : array, shape (rounds, k)
+        Means of the reports of values.
+    steps : list of array
+        Means of the reports of steps, by length.
+    own, other : array
+        Noise of one report of a value, one entry per round: for users who hold the value, and for
+        all others.
+    """
+
+    network: Network
+    values: Numbers
+    steps: list[Numbers]
+    own: Numbers
+    other: Numbers
+
+    @cached_property
+    def errors(self) -> Errors:
+        """The parts of the variances of all rounds."""
+        network = self.network
+        costs = np.asarray(network.value_cost)
+        squares, own, other = (
+            network.sum_squares(each / costs) for each in (1.0, self.own, self.other)
+        )
+        return Errors(squares, own, other, network.variances - network.from_values)
+
+    def weigh(self, columns: Numbers, total: float) -> Errors:
+        """Return the parts of one variance, given the covariances with all rounds."""
+        squared = np.asarray(self.network.values) * (columns / self.network.value_cost) ** 2
+        squares, own, other = (
+            np.array([squared @ each]) for each in (np.ones_like(squared), self.own, self.other)
+        )
+        rest = total - float(self.network.grounds @ columns**2)
+        return Errors(squares, own, other, np.array([rest]))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How often users are asked: the share of missed rounds, and the mean length of a gap.
+
+    Parameters
+    ----------
+    missing : float
+        Share of the rounds that a user misses.
+    gap : float, optional
+        Mean number of rounds that are missed one after the other. None means that each round is
+        missed independently.
+    restorable : bool
+        True if users who missed a round of their path stop.
+    """
+
+    missing: float = 0.0
+    gap: float | None = None
+    restorable: bool = True
+
+    def __post_init__(self) -> None:
+        validate.probability("missing", self.missing)
+        if self.gap is not None and not 1 <= self.gap < float("inf"):
+            raise ValueError(f"gap must be a number of rounds from 1 on, not {self.gap!r}")
+
+    def chance(self, times: int, stride: int) -> float:
+        """Return the probability of being asked in ``times`` rounds of a path, one after another.
+
+        The states "asked" and "missed" are a Markov chain of two states.
+        """
+        asked = 1 - self.missing
+        if not self.missing or times < 1:
+            return 1.0
+        again = asked
+        if self.gap is not None and asked > 0:
+            fade = 1 - 1 / self.gap - self.missing / asked / self.gap
+            again = asked + self.missing * fade**stride
+        return float(asked * again ** (times - 1))

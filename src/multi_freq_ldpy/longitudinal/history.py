@@ -1,0 +1,949 @@
+"""The base of the mechanisms that protect whole histories of values.
+
+All reports of a user together keep one budget between any two histories. A user draws once, without
+looking at any value, when to report what. A report tells the value of its round, or the step since
+an earlier round. The estimate of every round is a least squares solution over all reports.
+"""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..core import exact, parallel, validate
+from ..core.channel import Affine
+from ..core.privacy import Privacy
+from ..core.randomness import Rng, Source
+from ..core.tally import Part, Tally
+from ..estimation.estimate import Estimate
+from ..estimation.several import Rounds
+from ..mechanism import Counts, Mechanism, Reports, as_readonly, find_silent
+from ..protocol import OneShot, check_declared
+from ..protocols.formats import symbol_dtype
+from ..protocols.grr import GRR
+from ..protocols.hadamard import HR, find_parity
+from ..protocols.hashing import BLH, OLH
+from ..protocols.subset import SS
+from ..protocols.unary import OUE, SUE, THE
+from .averages import Asked, Errors, Means, Numbers
+from .blocks import Block
+from .changes import BetweenRounds
+from .diary import Diary, Told
+from .listing import Sent, list_reports
+from .members import Members
+from .network import Network
+from .paths import Integers, Paths, draw_blocks
+from .round import Node, Round
+
+MOST_ROUNDS = 2**16
+MOST_CHANGES = 32
+MOST_ONLINE = 2**12
+"""The largest number of rounds that are estimated one by one, each from the rounds before."""
+
+PROTOCOLS: dict[str, type[OneShot]] = {
+    each.__name__: each for each in (SS, GRR, OUE, SUE, THE, OLH, BLH, HR)
+}
+"""The protocols through which a value can be reported."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of reports.
+
+    Parameters
+    ----------
+    share : Fraction
+        Share of the users who send this kind.
+    length : int
+        Length of the steps that are told, or 0 for reports of the value.
+    block : Block, optional
+        Noise of the steps. None for reports of the value.
+    """
+
+    share: Fraction
+    length: int
+    block: Block | None = None
+
+
+@dataclass(frozen=True)
+class History(Mechanism):
+    """The base class of the mechanisms that protect whole histories of values.
+
+    ``randomize`` takes one history per user, for simulations. ``Client`` and ``Panel`` take one
+    value per round. ``at(round)`` is the mechanism of one round, with its bytes and tallies.
+    ``estimate`` takes the tallies of all rounds so far.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from multi_freq_ldpy import Steps
+    >>> history = Steps(2, epsilon=2.0, rounds=8, changes=1)
+    >>> histories = np.repeat([[0, 0, 0, 1, 1, 1, 1, 1], [0] * 8], 10_000, axis=0)
+    >>> rounds = history.estimate(history.randomize(histories, rng=1))
+    >>> [round(float(each.frequencies[1]), 2) for each in rounds]
+    [-0.02, -0.0, 0.02, 0.5, 0.52, 0.51, 0.49, 0.49]
+    """
+
+    grounded: ClassVar[bool] = False
+    """True if the value before the first round is known to be 0."""
+
+    _draws_together: ClassVar[bool] = True
+    """True if users with the same history and kind tell the same symbols."""
+
+    encoding = "unary"
+    epsilon = 0.0
+    rounds = 0
+    k = 2
+
+    def __post_init__(self) -> None:
+        check_declared(self)
+        _ = self.kinds, self.privacy
+
+    # Declared by a subclass
+
+    @property
+    @abstractmethod
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of reports. Reports of values are the first kind."""
+
+    @abstractmethod
+    def _draw_paths(self, memory: Source, n: int) -> Paths:
+        """Draw the paths of n users from their permanent randomness."""
+
+    @abstractmethod
+    def _every_path(self) -> Iterator[tuple[Paths, Fraction]]:
+        """Yield every path of one user, with its probability."""
+
+    # Optional overrides
+
+    @cached_property
+    def _one_shot(self) -> OneShot:
+        """The protocol of the reports of values."""
+        raise TypeError(f"{type(self).__name__} has no reports of values")
+
+    @property
+    def _window(self) -> int:
+        """The number of rounds after which a value is reported again."""
+        return self.rounds
+
+    def _due(self, diary: Diary, round: int) -> Iterator[tuple[int, Integers]]:
+        """Yield the kinds whose paths include a round, with the places of their users."""
+        for i, kind in enumerate(self.kinds):
+            if kind.block is None:
+                yield i, diary.find_values(round, self._window)
+            elif (round + 1) % kind.length == 0:
+                yield i, diary.find_kind(i)
+
+    def _step(self, kind: int, t: int) -> tuple[int, int, int]:
+        """Return the length of a step, the stride of its path, and the level of its start."""
+        length = self.kinds[kind].length
+        return length, length, 0
+
+    def _levels_at(self, t: int) -> range:
+        """Return the levels of the starts that round t renews. For t = 0 these are all levels."""
+        return range(1)
+
+    def _ordinal(self, kind: int, t: int) -> int:
+        """Return the number of the step that ends in round t among those of its path."""
+        return t // self.kinds[kind].length - (1 if self.grounded else 2)
+
+    def _path_steps(self, kind: int) -> int:
+        """Return the number of steps of a path."""
+        return self._ordinal(kind, self.rounds) + 1
+
+    def _chance(self, node: Node, asked: Asked) -> float:
+        """Return the expected share of the users whose report comes."""
+        kind = self.kinds[node.kind]
+        if node.start is None:
+            return float(kind.share) / self._window * asked.chance(1, 1)
+        known = self.grounded and node.start == 0
+        path = 2 - known
+        if asked.restorable and not self._is_roomy(node.kind):
+            path = node.end // kind.length
+        return float(kind.share) * asked.chance(path, kind.length)
+
+    # Derived
+
+    @cached_property
+    def order(self) -> int:
+        """The order of the Hadamard matrix whose rows encode steps."""
+        return 1 << (self.k - 1).bit_length()
+
+    @property
+    def symbols(self) -> int:
+        """The number of symbols of a report of steps."""
+        return self.k if self.symbols_per_change == 2 else 1
+
+    @property
+    def symbols_per_change(self) -> int:
+        """The number of symbols that tell one change."""
+        return 2 if self.encoding == "unary" and self.k > 2 else 1
+
+    def _is_roomy(self, kind: int) -> bool:
+        """Tell whether a block has an entry for every step of its path."""
+        block = self.kinds[kind].block
+        assert block is not None
+        return block.symbols >= self.symbols_per_change * self._path_steps(kind)
+
+    def _sign(self, start: Any, end: Any, rows: Any) -> Any:
+        """Return the symbol of each step. For two symbols, it is 1 if the value changed."""
+        if self.encoding == "row":
+            return find_parity(rows & start) - find_parity(rows & end)
+        return end - start if self.k == 2 else (end != start).astype(np.int64)
+
+    def nodes(self, round: int) -> tuple[Node, ...]:
+        """Return what the reports of one round tell.
+
+        Parameters
+        ----------
+        round : int
+            The round, counted from 0.
+
+        Returns
+        -------
+        tuple of Node
+            One entry per kind of reports.
+        """
+        t, found = round + 1, []
+        for i, kind in enumerate(self.kinds):
+            if kind.block is None:
+                found.append(Node(i, None, t))
+            elif t % kind.length == 0 and (self.grounded or t > kind.length):
+                found.append(Node(i, t - kind.length, t))
+        return tuple(found)
+
+    def at(self, round: int, optional: bool = False) -> Round:
+        """Return the mechanism of one round, with its wire format and its tallies.
+
+        Parameters
+        ----------
+        round : int
+            The round, counted from 0.
+        optional : bool
+            True if a report may be empty, as a part of a record.
+
+        Returns
+        -------
+        Round
+            The mechanism of this round.
+
+        Raises
+        ------
+        ValueError
+            If there is no such round.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Steps
+        >>> Steps(4, epsilon=1.0, rounds=8, changes=1).at(3).report_bytes
+        3
+        """
+        if optional:
+            return Round(self, round, True)
+        key = validate.Integer(0, self.rounds - 1)("round", round)
+        if key not in self._rounds_made:
+            self._rounds_made[key] = Round(self, key)
+        return self._rounds_made[key]
+
+    @cached_property
+    def _rounds_made(self) -> dict[int, Round]:
+        return {}
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        """The exact losses. The loss ``history`` holds between any two histories.
+
+        A user sends reports of one kind only. So the largest loss of a kind is that of all reports.
+        """
+        values = [self._one_shot.ratio] if self._tells_values else []
+        often, many = -(-self.rounds // self._window), self.symbols_per_change
+        alone, stays, whole = values.copy(), values.copy(), values.copy()
+        for i, kind in enumerate(self.kinds):
+            if kind.block is not None:
+                first = self.grounded and self._path_steps(i) == 1
+                alone.append(kind.block.spread(many, known=first))
+                stays.append(kind.block.spread(self._told_if_unchanged, known=True))
+                whole.append(self._kind_ratio(i))
+        lifetime, ratio = Privacy.of(max(stays) ** often), max(whole) ** often
+        return replace(
+            Privacy.of(max(alone), None, lifetime),
+            history=exact.log(ratio),
+            ratio_history=ratio,
+        )
+
+    def _kind_ratio(self, kind: int) -> Fraction:
+        """Return the largest ratio between two histories, for the users of one kind of steps.
+
+        Two histories that tell opposite symbols in all steps attain the ratio of the block. From a
+        known value, the first change has only one direction. Then one history tells one symbol
+        more than the other, unless it can begin one step earlier.
+        """
+        block, most = self.kinds[kind].block, self._path_steps(kind)
+        assert block is not None
+        if not self.grounded or most > block.symbols:
+            return block.ratio
+        return max(
+            block.mean_density(most, most) / block.mean_density(most - 1, 1 - most),
+            block.mean_density(most - 1, most - 1) / block.mean_density(most, -most),
+        )
+
+    @property
+    def _tells_values(self) -> bool:
+        return self.kinds[0].block is None
+
+    @property
+    def _told_if_unchanged(self) -> int:
+        """The largest number of symbols that users tell whose values never change."""
+        return int(self.grounded)
+
+    @cached_property
+    def _ground_cost(self) -> Fraction:
+        """The variance of one report of a value, at the frequency max(1/k, 1/20).
+
+        It includes the variance of the choice of the user who reports.
+        """
+        f = max(Fraction(1, self.k), Fraction(1, 20))
+        own, other = self._ground_noise(None)
+        return f * own + (1 - f) * other + f * (1 - f)
+
+    def _ground_noise(self, block: Block | None) -> tuple[Fraction, Fraction]:
+        """Return the noise of one report of a value, for users who hold it and for others."""
+        if block is not None:
+            return block.second / block.gap**2 - 1, block.cost
+        moments = self._one_shot.moments
+        p, q = Fraction(moments.p), Fraction(moments.q)
+        return p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
+
+    def _step_cost(self, block: Block) -> Fraction:
+        """Return the variance of one report of a step."""
+        return block.cost * self._row_factor**2
+
+    @property
+    def _row_factor(self) -> Fraction:
+        rows = self.encoding == "row"
+        return Fraction(2 * (self.order - 1), self.order) if rows else Fraction(1)
+
+    def _average(self, numbers: Sequence[Any], counts: Sequence[Counts] | None = None) -> Means:
+        """Return the means of the reports of the first rounds.
+
+        ``numbers`` has the number of reports for each node of each round. ``counts`` are those of
+        the rounds. Without counts, all means are 0.
+        """
+        m, k = len(numbers), self.k
+        grounds, costs, own, other = np.zeros(m), np.ones(m), np.zeros(m), np.zeros(m)
+        values = np.zeros((m, k))
+        lengths = [2**h for h in range(m.bit_length()) if 2 * 2**h <= m]
+        steps = [np.zeros(m // length - 1) for length in lengths]
+        means = [np.zeros((m // length - 1, k)) for length in lengths]
+        step_costs = np.ones(len(lengths))
+        for r, numbers_here in enumerate(numbers):
+            for i, (node, n) in enumerate(zip(self.nodes(r), numbers_here, strict=True)):
+                block = self.kinds[node.kind].block
+                mean = np.zeros(k)
+                if counts is not None and n:
+                    mean = self._mean(counts[r][k * i : k * (i + 1)], n, block)
+                if node.start:
+                    h = (node.end - node.start).bit_length() - 1
+                    place = node.end // 2**h - 2
+                    steps[h][place], means[h][place] = n, mean
+                    assert block is not None
+                    step_costs[h] = self._costs[node.kind]
+                    continue
+                grounds[r], values[r], costs[r] = n, mean, self._costs[node.kind]
+                own[r], other[r] = self._noises[node.kind]
+                if block is not None:
+                    values[r, 0] += 1  # the known value before the first round
+        return Means(Network(grounds, steps, costs, step_costs.tolist()), values, means, own, other)
+
+    @cached_property
+    def _costs(self) -> list[float]:
+        """The cost of a report, by kind."""
+        return [
+            float(self._ground_cost if kind.block is None else self._step_cost(kind.block))
+            for kind in self.kinds
+        ]
+
+    @cached_property
+    def _noises(self) -> list[tuple[float, float]]:
+        """The noise of a report of a value, by kind: for users who hold it, and for others."""
+        return [
+            (float(own), float(other))
+            for own, other in (self._ground_noise(kind.block) for kind in self.kinds)
+        ]
+
+    def _mean(self, counts: Counts, n: float, block: Block | None) -> Numbers:
+        """Return the mean of the reports of one node."""
+        if block is None:
+            return np.asarray(self._one_shot.channel.estimate(counts, np.full(self.k, n)))
+        return np.asarray(counts * float(self._row_factor / block.gap) / n, np.float64)
+
+    def network(
+        self, n: float, missing: float = 0.0, gap: float | None = None, restorable: bool = True
+    ) -> Network:
+        """Return the network of the reports that n users are expected to send.
+
+        Parameters
+        ----------
+        n : float
+            Number of users.
+        missing : float
+            Share of the rounds that a user misses.
+        gap : float, optional
+            Mean number of rounds that are missed one after the other. None, the default, means that
+            each round is missed independently.
+        restorable : bool
+            True if users who missed a round of their path stop (see ``Client.open``).
+
+        Returns
+        -------
+        Network
+            Numbers and costs of the reports.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Steps
+        >>> history = Steps(2, epsilon=1.0, rounds=256, changes=3)
+        >>> round(float(history.network(1).variances.mean()), 1)
+        68.1
+        """
+        return self._expect(n, Asked(missing, gap, restorable)).network
+
+    def _expect(self, n: float, asked: Asked) -> Means:
+        """Return the expected numbers of reports, with means of 0."""
+        chances = [
+            [n * self._chance(node, asked) for node in self.nodes(r)] for r in range(self.rounds)
+        ]
+        return self._average(chances)
+
+    @cached_property
+    def _unit(self) -> Errors:
+        """The parts of the variances for one user who misses no round."""
+        return self._expect(1.0, Asked()).errors
+
+    def variance(
+        self, n: ArrayLike, f: ArrayLike = 0.0, missing: float = 0.0
+    ) -> NDArray[np.float64]:
+        """Return the variance of the estimated frequency in each round, after all rounds.
+
+        It is exact for users whose values do not change. Users who change add little.
+
+        Parameters
+        ----------
+        n : int or array of int
+            Number of users.
+        f : float or array of float
+            True frequency of the value. It is the frequency among the n users.
+        missing : float
+            Share of the rounds that a user misses, each independently.
+
+        Returns
+        -------
+        array of float
+            Variances. The first axis is the rounds, the other axes are those of n and f.
+
+        Raises
+        ------
+        ValueError
+            If ``n`` is negative, if ``f`` or ``missing`` is not in [0, 1], or if the shapes of n
+            and f do not fit together.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Once, Steps
+        >>> history = Steps(2, epsilon=1.0, rounds=64, changes=1)
+        >>> history.variance(10_000, f=0.5)[::16].round(5)
+        array([0.00371, 0.00191, 0.00185, 0.00188])
+        >>> Once(2, epsilon=1.0, rounds=64).variance(10_000, f=0.5)[::16].round(5)
+        array([0.00747, 0.00747, 0.00747, 0.00747])
+        """
+        users, share = validate.users_and_share(n, f)
+        return self._variance(users, share, missing)
+
+    def _variance(self, users: Any, share: Any, missing: float = 0.0) -> NDArray[np.float64]:
+        """Return variances for checked numbers of users, which need not be integers."""
+        unit = self._unit if missing == 0 else self._expect(1.0, Asked(missing)).errors
+        numbers = np.where(users > 0, users, np.nan)
+        axes = (-1,) + (1,) * np.broadcast(users, share).ndim
+        # All parts are those of one user, so they are divided by the number of users
+        scaled = Errors(*(each.reshape(axes) / numbers for each in vars(unit).values()))
+        found = scaled.variance(numbers, share)
+        return np.where(np.isnan(found), np.inf, found)
+
+    # Reports
+
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The domain size of the one attribute, as a tuple."""
+        return (self.k,)
+
+    @property
+    def leaves(self) -> Any:
+        """The one attribute, which is this history itself."""
+        return (self,)
+
+    @property
+    def report_dtype(self) -> np.dtype[Any]:
+        """The dtype of all reports of one user, one entry per round."""
+        return np.dtype((self.at(0).report_dtype, (self.rounds,)))
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """The rounds as the aggregator sees them, each with the place of its counts."""
+        found, low = [], 0
+        for r in range(self.rounds):
+            seen: Any = self.at(r)
+            found.append(Part(seen, slice(low, low + seen._entries)))
+            low += seen._entries
+        return tuple(found)
+
+    answering = (Fraction(0),)
+    _answers_all = False
+
+    @property
+    def _row_bytes(self) -> int:
+        """The number of bytes of the row in a report of steps."""
+        return symbol_dtype(self.order).itemsize if self.encoding == "row" else 0
+
+    @property
+    def _step_bytes(self) -> int:
+        """The number of bytes of a report of steps."""
+        return self._row_bytes + 2 * -(-self.symbols // 8)
+
+    @property
+    def _step_space(self) -> int:
+        """The number of integers in which reports of steps are gathered."""
+        return self.order if self.encoding == "row" else self.symbols
+
+    @cached_property
+    def _longest(self) -> int:
+        """The number of bytes of the longest content of a report."""
+        steps = [self._step_bytes] if any(kind.block for kind in self.kinds) else []
+        return max(steps + ([self._one_shot.report_bytes] if self._tells_values else []))
+
+    @cached_property
+    def _base_bytes(self) -> int:
+        """The number of bytes from which one symbol of base noise is drawn."""
+        bits = [kind.block.bits for kind in self.kinds if kind.block is not None]
+        return 2 if max(bits, default=1) <= 16 else 8
+
+    def _inputs(self, given: object, name: str = "histories") -> tuple[Counts, bool]:
+        array = validate.integers(
+            name or "histories",
+            given,
+            0,
+            self.k - 1,
+            what=f"values are 0, …, k − 1 with k={self.k}",
+        )
+        if array.ndim not in (1, 2) or array.shape[-1] != self.rounds:
+            raise ValueError(
+                f"{name or 'histories'} must have rounds={self.rounds} values per user, not the"
+                f" shape {array.shape}"
+            )
+        return np.array(array, np.int64, ndmin=2), array.ndim == 1
+
+    def _randomize(self, values: Counts, source: Source, out: NDArray[Any]) -> None:
+        members = Members(self, source, len(values))
+        for r in range(self.rounds):
+            out[:, r] = members.answer(values[:, r], r)
+
+    def _write(
+        self, told: Told, rows: Integers, round: int, memory: Source, out: NDArray[np.uint8]
+    ) -> None:
+        """Write the reports of one kind into rows of bytes. ``rows`` are those of the matrix."""
+
+        def job(low: int, high: int) -> None:
+            part = Told(told.kind, *(each[low:high] for each in told[1:]))
+            own = self._write_values if self.kinds[told.kind].block is None else self._write_steps
+            content = own(part, rows[low:high], round, memory)
+            out[low:high, 0] = told.kind
+            out[low:high, 1 : 1 + content.shape[1]] = content
+            out[low:high, 1 + content.shape[1] :] = 0
+
+        parallel.run_ranges(len(told.who), job)
+
+    def _number(self, memory: Source, who: Integers, round: int) -> Source:
+        """Return the source in which each user owns one number per round, at one round."""
+        return memory.classes(who, self.rounds, np.full(len(who), round))
+
+    def _write_values(
+        self, told: Told, rows: Integers, round: int, memory: Source
+    ) -> NDArray[np.uint8]:
+        reports = np.empty(len(told.who), self._one_shot.report_dtype)
+        source = self._number(memory.part(b"value"), told.who, round)
+        self._one_shot._randomize(as_readonly(told.end.astype(np.int64)), source, reports)
+        return reports.view(np.uint8).reshape(len(reports), -1)
+
+    def _write_steps(
+        self, told: Told, rows: Integers, round: int, memory: Source
+    ) -> NDArray[np.uint8]:
+        block, size = self.kinds[told.kind].block, self._base_bytes
+        assert block is not None
+        source = self._number(memory.part(b"base"), told.who, round)
+        drawn = source.rows(len(told.who), self.symbols * size).view(f"<u{size}")
+        # The first bits − 1 of a number are 0 if the symbol is not, and the next one is its sign
+        nonzero = (drawn >> np.array(8 * size + 1 - block.bits, drawn.dtype)) == 0
+        if block.bits == 1:
+            nonzero[:] = True
+        negative = nonzero & ((drawn >> np.array(8 * size - block.bits, drawn.dtype)) & 1 == 1)
+        telling = np.flatnonzero(told.entry >= 0)
+        if len(telling):
+            start, end, entry = (each[telling] for each in told[2:])
+            entries = draw_blocks(block, memory, told.who[telling])
+            here = np.arange(len(telling))
+            symbols = entries[here, entry]
+            places: list[tuple[Any, Any]] = [(start, -symbols)]
+            if self.symbols_per_change == 2:
+                places.append((end, entries[here, entry + 1]))
+            else:
+                places = [(0, symbols * self._sign(start, end, rows[telling]))]
+            for place, symbol in places:
+                nonzero[telling, place], negative[telling, place] = symbol != 0, symbol < 0
+        packed = [np.packbits(each, axis=1, bitorder="little") for each in (nonzero, negative)]
+        if self.encoding == "row":
+            own = rows.astype(symbol_dtype(self.order))
+            packed.insert(0, own.view(np.uint8).reshape(len(own), -1))
+        return np.hstack(packed)
+
+    # Devices
+
+    def _members(
+        self, memory: Source, users: int | Counts, first: int = 0, restorable: bool = True
+    ) -> Members:
+        return Members(self, memory, users, first, restorable)
+
+    @property
+    def _prices(self) -> tuple[float, ...]:
+        return (self.privacy.history,)
+
+    # Counts
+
+    @cached_property
+    def _spaces(self) -> list[int]:
+        ends = [0]
+        for r in range(self.rounds):
+            ends.append(ends[-1] + self.at(r)._space)
+        return ends
+
+    @property
+    def _space(self) -> int:
+        return self._spaces[-1]
+
+    def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
+        refused = np.zeros(len(reports), np.bool_)
+        for r in range(self.rounds):
+            here = np.flatnonzero(~find_silent(reports[:, r]))
+            refused[here] |= self.at(r)._refused(np.ascontiguousarray(reports[here, r]))
+        return refused
+
+    def _sent(self, reports: NDArray[Any]) -> Iterator[tuple[Round, NDArray[np.bool_], Any]]:
+        """Yield the rounds, the users who report, and their reports."""
+        for r in range(self.rounds):
+            sent = ~find_silent(reports[:, r])
+            yield self.at(r), sent, np.ascontiguousarray(reports[sent, r])
+
+    def _gather(self, reports: NDArray[Any]) -> Counts:
+        return np.concatenate([own._gather(sent) for own, _, sent in self._sent(reports)])
+
+    def _answers(self, reports: NDArray[Any]) -> Counts:
+        return np.concatenate([own._answers(sent) for own, _, sent in self._sent(reports)])
+
+    def _settle(self, gathered: Counts, n: Counts) -> Counts:
+        return np.concatenate(
+            [
+                self.at(r)._settle(gathered[low:high], n[self.parts[r].entries])
+                for r, (low, high) in enumerate(pairwise(self._spaces))
+            ]
+        )
+
+    def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
+        """Return the contribution of each user's reports to each count.
+
+        Parameters
+        ----------
+        reports : array
+            Reports as ``randomize`` returns them, one row per user.
+
+        Returns
+        -------
+        array
+            One row per user. Columns are the counts of all rounds.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Once
+        >>> history = Once(2, epsilon=1.0, rounds=2, protocol="GRR")
+        >>> history.contributions(history.randomize([[0, 0], [1, 1]], rng=1))
+        array([[0, 0, 1, 0],
+               [0, 0, 1, 0]])
+        """
+        found = np.zeros((len(reports), self._entries), np.int64)
+        for (own, sent, here), part in zip(self._sent(reports), self.parts, strict=True):
+            found[sent, part.entries] = own.contributions(here)
+        return found
+
+    def _reporters(self, n: Counts) -> int:
+        return max(self.at(r)._reporters(n[part.entries]) for r, part in enumerate(self.parts))
+
+    def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
+        if counts.shape != (self._entries,):
+            raise ValueError(
+                f"counts must have shape ({self._entries},), one entry per round, kind and value,"
+                f" not {counts.shape}"
+            )
+        for own, entries in self.parts:
+            own._check_counts(counts[entries], n[entries], users)
+
+    def _fields(self) -> dict[str, Any]:
+        own = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {"history": type(self).__name__, **own}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))
+
+    # Estimates
+
+    def estimate(  # type: ignore[override]
+        self,
+        reports: Tally | Sequence[Tally] | Reports,
+        smooth: bool = True,
+        users: int | None = None,
+    ) -> Rounds:
+        """Return the unbiased frequencies of every round so far, with their errors.
+
+        They are unbiased if no user changes more often than the bound. Users beyond the bound move
+        the estimates toward "no change".
+
+        Parameters
+        ----------
+        reports : list of Tally, Tally, or array
+            Tallies of the rounds so far, in their order. Or a tally of whole histories, or reports
+            as ``randomize`` returns them.
+        smooth : bool
+            True, the default, uses the reports of all these rounds for every round. False uses only
+            the reports up to the round itself: the frequencies as they could be published then.
+        users : int, optional
+            Number of users who take part. By default it is computed from the numbers of reports.
+
+        Returns
+        -------
+        Rounds
+            One ``Estimate`` per round. A round that no report of a value reaches has NaN.
+
+        Raises
+        ------
+        ValueError
+            If a tally is not that of its round, or if a report is invalid.
+        TypeError
+            If ``reports`` are neither tallies nor reports.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from multi_freq_ldpy import Panel, Steps
+        >>> history = Steps(2, epsilon=2.0, rounds=4, changes=1)
+        >>> panel = Panel(history, 50_000, rng=1)
+        >>> values = np.arange(50_000) % 2
+        >>> tallies = [panel.tally(values), panel.tally(values), panel.tally(values * 0)]
+        >>> history.estimate(tallies)[2]
+        Estimate from 50,099 users: frequency ± standard error
+        0   1.0013 ± 0.0044
+        1  -0.0013 ± 0.0044
+        """
+        tallies, known = self._as_tallies(reports)
+        total = known if users is None else validate.Integer(0, 2**62)("users", users)
+        validate.flag("smooth", smooth)
+        numbers = [tally.n.reshape(-1, self.k)[:, 0] for tally in tallies]
+        counts = [tally.counts for tally in tallies]
+        if total is None:
+            total = self._count_users(numbers)
+        if smooth:
+            means = self._average(numbers, counts)
+            found = means.network.estimate(means.values, means.steps)
+            columns = list(np.array(list(vars(means.errors).values())).T)
+        else:
+            if len(tallies) > MOST_ONLINE:
+                raise ValueError(
+                    f"smooth=False is for at most {MOST_ONLINE} rounds, not {len(tallies)}"
+                )
+            found, columns = self._estimate_online(numbers, counts)
+        rounds = Rounds(
+            self._as_estimate(frequencies, each, total)
+            for frequencies, each in zip(found, columns, strict=True)
+        )
+        rounds._compare = BetweenRounds(self, rounds, numbers, smooth)
+        return rounds
+
+    def _estimate_online(
+        self, numbers: list[Counts], counts: list[Counts]
+    ) -> tuple[Numbers, list[Numbers]]:
+        """Return the estimates of all rounds, each from the rounds up to it."""
+        found, columns = np.empty((len(numbers), self.k)), []
+        for r in range(len(numbers)):
+            means = self._average(numbers[: r + 1], counts[: r + 1])
+            found[r] = means.network.estimate(means.values, means.steps)[r]
+            with_all = np.nan_to_num(means.network.covariances_with(r))
+            errors = means.weigh(with_all, float(means.network.variances[r]))
+            columns.append(np.array([each[0] for each in vars(errors).values()]))
+        return found, columns
+
+    def _as_estimate(self, frequencies: Numbers, parts: Numbers, users: int) -> Estimate:
+        """Return the estimate of one round, given the parts of its variance."""
+        squares, own, other, steps = (float(each) for each in parts)
+        channel = self._channel(squares, own, other, steps, frequencies)
+        n = round(1 / squares) if squares > 0 else 0
+        return Estimate(frequencies, np.array(n), channel, None, max(users, n))
+
+    def _channel(
+        self, squares: float, own: float, other: float, steps: float, frequencies: Numbers
+    ) -> Affine:
+        """Return the channel whose errors are those of an estimate."""
+        if not squares > 0:
+            return Affine(1.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+        own, other, steps = own / squares, other / squares, steps / squares
+        if not self._tells_values:
+            # The two values have one error, which is that of value 1
+            f = float(np.clip(frequencies[1], 0.0, 1.0))
+            own = other = f * own + (1 - f) * other
+            return Affine(1.0, 0.0, 1 + own + steps, own + steps, -own - steps, -own - steps)
+        moments = self._one_shot.channel
+        p, q, gap = float(moments.p), float(moments.q), float(moments.gap or 0)
+        one, two = float(moments.own_other or 0), float(moments.others or 0)
+        less = steps / (self.order - 1) if self.symbols_per_change == 1 else 0.0
+        pair, others = (one - p * q) / gap**2 - less, (two - q * q) / gap**2 - less
+        return Affine(1.0, 0.0, 1 + own + steps, other + steps, pair, others)
+
+    def _as_tallies(self, reports: Any) -> tuple[list[Tally], int | None]:
+        """Return the tallies of rounds, and the number of users if it is known."""
+        if isinstance(reports, list | tuple) and any(isinstance(t, Tally) for t in reports):
+            for r, tally in enumerate(reports):
+                if not isinstance(tally, Tally):
+                    raise TypeError(
+                        f"reports[{r}] must be the tally of a round, not {validate.quote(tally)}"
+                    )
+                if r >= self.rounds or tally.mechanism not in (self.at(r), self.at(r, True)):
+                    raise ValueError(
+                        f"reports[{r}] must be the tally of round {r} of {validate.quote(self)},"
+                        f" not of {validate.quote(tally.mechanism)}"
+                    )
+            return list(reports), None
+        tally = self._as_tally(reports)
+        return list(tally), tally.users
+
+    def _count_users(self, numbers: list[Counts]) -> int:
+        """Return the number of users, given the numbers of reports of the rounds so far."""
+        most: dict[int, float] = {}
+        share = reported = 0.0
+        for r, own in enumerate(numbers):
+            for node, n in zip(self.nodes(r), own.tolist(), strict=True):
+                chance = self._chance(node, Asked())
+                if node.start is None and r < self._window:
+                    reported, share = reported + n, share + chance
+                elif node.start is not None:
+                    most[node.kind] = max(most.get(node.kind, 0), n)
+        reported += sum(most.values())
+        share += sum(float(self.kinds[kind].share) for kind in most)
+        return round(reported / share) if share else 0
+
+    # Enumeration
+
+    def law(self, history: ArrayLike) -> dict[Sent, Fraction]:  # type: ignore[override]
+        r"""Return the exact distribution of all reports of one user.
+
+        Parameters
+        ----------
+        history : list of int
+            Value in each round.
+
+        Returns
+        -------
+        dict
+            Probability of each tuple of reports. An entry of a tuple is a report as bytes, or None
+            in a round without report.
+
+        Raises
+        ------
+        ValueError
+            If ``history`` is not that of one user, or if there are too many reports to list.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Once
+        >>> law = Once(2, epsilon=1.0, rounds=2, protocol="GRR").law([0, 1])
+        >>> len(law), sum(law.values()), law[b"\0\0", None] == law[None, b"\0\1"]
+        (4, Fraction(1, 1), True)
+        """
+        values, single = self._inputs(history, "history")
+        if not single:
+            raise ValueError(f"history must be that of one user, not {validate.quote(history)}")
+        found: dict[Sent, Fraction] = {}
+        for path, share in self._every_path():
+            diary = Diary(self, path)
+            told = [diary.decide(r, values[:, r]) for r in range(self.rounds)]
+            for sent, chance in list_reports(self, path, told):
+                found[sent] = found.get(sent, Fraction(0)) + share * chance
+        return found
+
+    def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
+        sent = tuple(
+            None if find_silent(reports[:, r])[0] else reports[0, r].tobytes()
+            for r in range(self.rounds)
+        )
+        return self.law(value).get(sent, Fraction(0))
+
+    # Simulation
+
+    def simulate(
+        self, histories: ArrayLike, rng: Rng = None, *, counts: ArrayLike | None = None
+    ) -> Tally:
+        """Draw the tally of whole histories from its exact distribution, without keeping reports.
+
+        Users with the same history are drawn together. So few different histories of very many
+        users take milliseconds.
+
+        Parameters
+        ----------
+        histories : array of int, shape (histories, rounds)
+            Values in each round.
+        rng : None, int, SeedSequence, Generator or Stream
+            Source of randomness. None, the default, is the operating system: use it to collect.
+            Seeds are for simulations.
+        counts : array of int, optional
+            Number of users who have each history. By default each history has one user.
+
+        Returns
+        -------
+        Tally
+            The tally of all rounds. ``tally[r]`` is that of round r.
+
+        Raises
+        ------
+        ValueError
+            If a history has the wrong length or a value outside the domain, or if ``counts`` does
+            not have one number per history.
+        TypeError
+            If an entry is not an integer.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Steps
+        >>> history = Steps(2, epsilon=1.0, rounds=4, changes=1)
+        >>> tally = history.simulate([[0, 0, 0, 1], [0, 0, 1, 1]], 1, counts=[10**9, 10**9])
+        >>> [abs(float(each.frequencies[1].round(3))) for each in history.estimate(tally)]
+        [0.0, 0.0, 0.5, 1.0]
+        """
+        from .simulation import simulate
+
+        held, _ = self._inputs(histories)
+        many = np.ones(len(held), np.int64)
+        if counts is not None:
+            many = validate.histogram("counts", counts, len(held))
+        return simulate(self, held, many, rng)
+
+    def _simulate_part(self, held: Sequence[Counts], n: int, rng: Rng) -> tuple[Counts, Counts]:
+        raise TypeError("a history is simulated from histories: use simulate(histories, counts=…)")
