@@ -9,7 +9,7 @@ from typing import Any
 
 from ..core.deprecation import accept_old_names
 from ..mechanism import Mechanism, require_mechanism
-from . import behaviour, enumeration, statistics
+from . import behaviour, enumeration, histories, statistics
 from .tools import NotApplicable as NotApplicable
 from .tools import repeat_command
 
@@ -34,7 +34,22 @@ CHECKS: dict[str, Callable[[Any], None]] = {
     "coverage": statistics.coverage,
     "rounds": statistics.rounds,
     "documented": behaviour.documented,
+    "whole_histories": histories.whole_histories,
+    "missed_rounds": histories.missed_rounds,
+    "told_means": histories.told_means,
+    "round_by_round": histories.round_by_round,
+    "bad_histories": histories.bad_histories,
+    "round_encoding": histories.round_encoding,
+    "counted": histories.counted,
+    "over_time": histories.over_time,
 }
+OF_EVERYTHING = {"bad_parameters", "equality", "spec", "documented"}
+"""Checks that apply both to mechanisms of single reports and to those of whole histories."""
+
+OF_HISTORIES = OF_EVERYTHING | {
+    name for name in CHECKS if CHECKS[name].__module__ == histories.__name__
+}
+"""Checks that apply to mechanisms of whole histories."""
 
 
 LAWS = CHECKS
@@ -142,6 +157,8 @@ def run_check(name: str, mechanism: Mechanism) -> None:
     """
     if name not in CHECKS:
         raise ValueError(f"name must be one of {', '.join(CHECKS)}, not {name!r}")
+    if mechanism.rounds is not None and name not in OF_HISTORIES:
+        raise NotApplicable("it protects whole histories, which other checks enumerate")
     try:
         CHECKS[name](mechanism)
     except (NotApplicable, CheckFailed, MemoryError):

@@ -15,6 +15,7 @@ from .. import registry, wire
 from ..core import parallel, validate
 from ..core.randomness import Source, Stream
 from ..core.tally import Tally
+from ..longitudinal.history import History
 from ..longitudinal.memoized import Memoized
 from ..longitudinal.panel import Panel
 from ..mechanism import Mechanism, as_readonly
@@ -153,13 +154,14 @@ def bad_parameters(mechanism: Any) -> None:
     k = 1 is refused too. A solution also refuses an invalid factory.
     """
     cls = type(mechanism)
-    if isinstance(mechanism, Protocol):
+    if isinstance(mechanism, Protocol | History):
         for each in fields(mechanism):
             for wrong in each.metadata["check"].list_invalid():
                 if wrong is None and each.default is None:
                     continue
                 refuses(lambda e=each, w=wrong: rebuild(mechanism, **{e.name: w}), each.name, wrong)  # type: ignore[misc]
-        refuses(lambda: rebuild(mechanism, k=1), "k", 1)
+        if "k" in {each.name for each in fields(mechanism)}:
+            refuses(lambda: rebuild(mechanism, k=1), "k", 1)
         return
     for ks in (
         [],

@@ -26,6 +26,7 @@ COSTS = {
     "noise": 5000,
     "positions": 30,
     "records": 10,
+    "steps": 30,
     "subsets": 180,
     "symbols": 80,
 }

@@ -13,6 +13,10 @@ from .network import Network
 Numbers = NDArray[np.float64]
 
 
+DENSE = 2**10
+"""The largest number of rounds for which every value has its own part of the noise of steps."""
+
+
 @dataclass(frozen=True)
 class Errors:
     """The parts of the variance of estimates, one entry per round.
@@ -23,8 +27,8 @@ class Errors:
         Sum of the squared weights of the reports of values.
     own, other : array
         Part of the noise of these reports, for users who hold the value and for all others.
-    steps : array
-        Part of the noise of reports of steps.
+    steps : array, shape (rounds, k) or (rounds, 1)
+        Part of the noise of reports of steps, for each value or for all values.
     """
 
     squares: Numbers
@@ -49,11 +53,14 @@ class Means:
         Numbers and costs of the reports.
     values : array, shape (rounds, k)
         Means of the reports of values.
-    steps : list of array
+    steps : list of array, shape (steps, k)
         Means of the reports of steps, by length.
     own, other : array
         Noise of one report of a value, one entry per round: for users who hold the value, and for
         all others.
+    factors : list of array, shape (steps, k)
+        Noise of one report of a step, divided by its cost. The cost is that of unchanged values.
+        Changes add noise, because told symbols have a larger variance.
     """
 
     network: Network
@@ -61,25 +68,39 @@ class Means:
     steps: list[Numbers]
     own: Numbers
     other: Numbers
+    factors: list[Numbers]
 
     @cached_property
     def errors(self) -> Errors:
         """The parts of the variances of all rounds."""
-        network = self.network
+        network, m = self.network, len(self.values)
         costs = np.asarray(network.value_cost)
         squares, own, other = (
             network.sum_squares(each / costs) for each in (1.0, self.own, self.other)
         )
-        return Errors(squares, own, other, network.variances - network.from_values)
+        if m <= DENSE:
+            columns = np.nan_to_num(network.ladder.solve(np.eye(m)))
+            steps = self.weigh_steps(network.flows(columns.T))
+        else:
+            means = [each.mean(axis=1) for each in self.factors]
+            steps = network.sum_step_squares(means)[:, np.newaxis]
+        return Errors(squares, own, other, steps)
 
-    def weigh(self, columns: Numbers, total: float) -> Errors:
-        """Return the parts of one variance, given the covariances with all rounds."""
-        squared = np.asarray(self.network.values) * (columns / self.network.value_cost) ** 2
+    def weigh_steps(self, flows: list[Numbers]) -> Numbers:
+        """Return the part of variances that comes from steps, given their weights."""
+        pairs = zip(self.network.links, flows, self.factors, strict=True)
+        found = np.zeros((len(flows[0]) if flows else 1, self.values.shape[1]))
+        for link, flow, factor in pairs:
+            found += (flow**2 * link) @ factor
+        return found
+
+    def weigh(self, column: Numbers, flows: list[Numbers]) -> Errors:
+        """Return the parts of one variance, given the weights of reports of values and of steps."""
+        squared = np.asarray(self.network.values) * (column / self.network.value_cost) ** 2
         squares, own, other = (
             np.array([squared @ each]) for each in (np.ones_like(squared), self.own, self.other)
         )
-        rest = total - float(self.network.grounds @ columns**2)
-        return Errors(squares, own, other, np.array([rest]))
+        return Errors(squares, own, other, self.weigh_steps(flows))
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..estimation.differences import Difference, Differences, OverTime, Part
 from ..estimation.estimate import Estimate
 from ..estimation.several import Rounds
 from ..mechanism import Counts
-from .averages import Errors, Numbers
+from .averages import Errors, Means, Numbers
 
 if TYPE_CHECKING:
     from .history import History
@@ -29,6 +29,8 @@ class BetweenRounds:
         The estimates.
     numbers : list of array
         Numbers of reports, by round and kind.
+    counts : list of array
+        Counts, by round.
     smooth : bool
         True if every estimate uses the reports of all rounds.
     """
@@ -36,6 +38,7 @@ class BetweenRounds:
     history: "History"
     rounds: Rounds
     numbers: Sequence[Counts]
+    counts: Sequence[Counts]
     smooth: bool
 
     def __call__(self, first: int, second: int) -> Differences:
@@ -48,31 +51,34 @@ class BetweenRounds:
                 Part(float(each.frequencies[v]), int(each.n[v]), each.users, each.channel, None)
                 for each in (one, two)
             ]
-            pair = OverTime(parts[0], parts[1], partial(self._spread, errors))
+            pair = OverTime(parts[0], parts[1], partial(self._spread, errors, v))
             names = f"round {first}", f"round {second}"
             entries.append(Difference(*names, pair, str(label)))
         return Differences(tuple(entries), tuple(one.values), one.name, one.kind)
 
-    def _spread(self, errors: Errors, f: Numbers) -> Numbers:
+    def _spread(self, errors: Errors, v: int, f: Numbers) -> Numbers:
         """Return the variance of a change, if the mean of the two frequencies is f."""
-        noise = f * errors.own + (1 - f) * errors.other + errors.steps
-        found: Numbers = (noise + errors.squares * f * (1 - f)).reshape(np.shape(f))
+        steps = np.broadcast_to(errors.steps[0], self.history.k)[v]
+        noise = f * errors.own[0] + (1 - f) * errors.other[0] + steps
+        found: Numbers = noise + errors.squares[0] * f * (1 - f)
         return found
 
     def _errors(self, first: int, second: int) -> Errors:
         """Return the parts of the variance of the difference of two rounds.
 
-        An estimate from more reports is the best one. So its covariance with an estimate from fewer
-        reports is that of the best estimates of both rounds.
+        The weights of the difference are the differences of the weights.
         """
-        last = max(first, second)
-        many = len(self.numbers) if self.smooth else last + 1
-        means = self.history._average(self.numbers[:many])
-        columns, total = [], -2 * float(means.network.covariances_with(first)[second])
-        for r in (first, second):
-            own = means if self.smooth else self.history._average(self.numbers[: r + 1])
-            column = np.zeros(many)
-            column[: len(own.values)] = np.nan_to_num(own.network.covariances_with(r))
-            columns.append(column)
-            total += float(own.network.variances[r])
-        return means.weigh(columns[0] - columns[1], total)
+        ends = [len(self.numbers)] * 2 if self.smooth else [first + 1, second + 1]
+        means = self._average(max(ends))
+        column, flows = np.zeros(max(ends)), [np.zeros((1, len(n))) for n in means.network.steps]
+        for r, end, sign in ((first, ends[0], 1), (second, ends[1], -1)):
+            network = means.network if end == max(ends) else self._average(end).network
+            own = np.nan_to_num(network.covariances_with(r))
+            column[:end] += sign * own
+            for flow, part in zip(flows, network.flows(own[np.newaxis]), strict=False):
+                flow[:, : part.shape[1]] += sign * part
+        return means.weigh(column, flows)
+
+    def _average(self, rounds: int) -> Means:
+        """Return the means of the reports of the first rounds."""
+        return self.history._average(self.numbers[:rounds], self.counts[:rounds])

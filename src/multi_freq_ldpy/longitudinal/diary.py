@@ -16,8 +16,8 @@ A device may be off, and its file may be lost, copied or restored. Then these ru
 All this depends on rounds only. So silence tells nothing about values.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -38,19 +38,22 @@ class Told(NamedTuple):
     kind : int
         Kind of the reports.
     who : array of int
-        Places of the users who report.
+        The users who report.
     start, end : array of int
         Values at both ends of the step. For a report of the value, both are the value.
     entry : array of int
         First entry of the block through which the step is told, or −1 if all symbols are base
         noise.
+    rows : array of int
+        Rows of the Hadamard matrix, for the encoding "row".
     """
 
     kind: int
     who: Integers
     start: NDArray[Any]
-    end: Integers
+    end: NDArray[Any]
     entry: NDArray[Any]
+    rows: Integers
 
 
 @dataclass
@@ -59,23 +62,23 @@ class States:
 
     Parameters
     ----------
-    first : array of int
-        First round in which the user takes part.
+    first : int
+        First round in which the users take part.
     last : array of int
         Last round that was asked, or ``first`` − 1.
     told : array of int
         Number of symbols told through the block.
     stopped : array of bool
         True for users who are silent for ever.
-    starts : array of int, shape (users, levels)
+    starts : array of int, shape (levels, users)
         Values from which later steps start. Level b is that of the last round whose number,
         counted from 1, is divisible by 2^b times the stride of the path.
-    asked : array of int, shape (users, levels)
+    asked : array of int, shape (levels, users)
         Rounds of these values, counted from 1. The number 0 is the known value before the first
         round, and −1 means that there is none.
     """
 
-    first: NDArray[np.int32]
+    first: int
     last: NDArray[np.int32]
     told: NDArray[np.int32]
     stopped: NDArray[np.bool_]
@@ -87,21 +90,25 @@ class States:
         """Return the states of n users before their first round."""
         known = 0 if grounded and first == 0 else -1
         return cls(
-            np.full(n, first, np.int32),
+            first,
             np.full(n, first - 1, np.int32),
             np.zeros(n, np.int32),
             np.zeros(n, np.bool_),
-            np.zeros((n, levels), np.int32),
-            np.full((n, levels), known, np.int32),
+            np.zeros((levels, n), np.int32),
+            np.full((levels, n), known, np.int32),
         )
 
     def copy(self) -> "States":
         """Return independent copies of all states."""
-        return States(*(each.copy() for each in vars(self).values()))
+        arrays = [each.copy() for name, each in vars(self).items() if name != "first"]
+        return States(self.first, *arrays)
 
 
 class Diary:
     """Users of one history: their paths, their states, and the rules.
+
+    States are kept in the order of paths. So the users of one kind are neighbours, and those who
+    report their value in the same round are neighbours too.
 
     Parameters
     ----------
@@ -125,18 +132,25 @@ class Diary:
         restorable: bool = True,
         memory: Source | None = None,
     ) -> None:
-        self.history, self.paths, self.restorable = history, paths, restorable
-        self.memory = memory
+        self.history, self.restorable, self.memory = history, restorable, memory
+        tells_values = (paths.kinds == 0) & (history.kinds[0].block is None)
+        self.order = np.lexsort((np.where(tells_values, paths.rounds, 0), paths.kinds))
+        self.paths = Paths(*(each[self.order] for each in vars(paths).values()))
         self.states = States.begin(len(paths), len(history._levels_at(0)), first, history.grounded)
-        self._by_kind = [np.flatnonzero(paths.kinds == i) for i in range(len(history.kinds))]
-        own = self._by_kind[0]
-        self._by_round = own[np.argsort(paths.rounds[own], kind="stable")]
-        self._rounds = paths.rounds[self._by_round]
+        self._ends = np.searchsorted(self.paths.kinds, range(len(history.kinds) + 1)).tolist()
+        self._rounds = self.paths.rounds[: self._ends[1]]
 
     def __len__(self) -> int:
         return len(self.paths)
 
-    def decide(self, round: int, values: Integers, who: Integers | None = None) -> list[Told]:
+    @cached_property
+    def rank(self) -> Integers:
+        """The place in the order of paths, one entry per user."""
+        rank = np.empty(len(self), np.int64)
+        rank[self.order] = np.arange(len(self))
+        return rank
+
+    def decide(self, round: int, values: NDArray[Any], who: Integers | None = None) -> list[Told]:
         """Take the values of a round, change the states, and return what is told.
 
         Parameters
@@ -144,85 +158,80 @@ class Diary:
         round : int
             The round, counted from 0. It must be later than the last round of these users.
         values : array of int
-            Present values, one per user of the diary. Entries of other users are not read.
+            Present values, one per asked user.
         who : array of int, optional
-            Places of the users who are asked. None means all users.
+            The users who are asked, in any order. None means all users.
 
         Returns
         -------
         list of Told
             Content of the reports, by kind.
         """
-        due = list(self._due(round, who))
-        found = [
-            self._decide_value(kind, values, places)
-            if self.history.kinds[kind].block is None
-            else self._decide_step(kind, round + 1, values, places)
-            for kind, places in due
-        ]
-        for kind, places in due:
-            if self.history.kinds[kind].block is not None:
-                for level in self.history._levels_at(round + 1):
-                    self.states.starts[places, level] = values[places]
-                    self.states.asked[places, level] = round + 1
-        self.states.last[slice(None) if who is None else who] = round
-        return [each for each in found if len(each.who)]
+        found, source, places = [], self.order, None
+        if who is not None:
+            given = self.rank[who]
+            source = np.argsort(given)
+            places = given[source]
+        for kind, low, high, chosen in self.history._due(self, round):
+            here: Any = slice(low, high)
+            if places is None:
+                if chosen is not None:
+                    here = low + np.flatnonzero(chosen)
+                held = values[source[here]]
+            else:
+                part = slice(*np.searchsorted(places, [low, high]))
+                here, held = places[part], values[source[part]]
+                if chosen is not None:
+                    keep = chosen[here - low]
+                    here, held = here[keep], held[keep]
+            value = self.history.kinds[kind].block is None
+            decide = self._decide_value if value else self._decide_step
+            told, kept = decide(kind, round + 1, held, here)
+            found.append((told, kept, here, held))
+        for _, kept, here, held in found:
+            for level in self.history._levels_at(round + 1) if kept else ():
+                self.states.starts[level, here] = held
+                self.states.asked[level, here] = round + 1
+        self.states.last[slice(None) if places is None else places] = round
+        return [each[0] for each in found if len(each[0].who)]
 
-    def _due(self, round: int, who: Integers | None) -> Iterator[tuple[int, Integers]]:
-        """Yield the kinds of this round, with the places of the asked users on their paths."""
-        asked = None
-        if who is not None and len(who) < len(self):
-            asked = np.zeros(len(self), np.bool_)
-            asked[who] = True
-        for kind, places in self.history._due(self, round):
-            yield kind, places if asked is None else places[asked[places]]
+    def find_values(self, round: int) -> tuple[int, int]:
+        """Return the first and the end of the users who report their value in a round."""
+        low, high = np.searchsorted(self._rounds, [round, round + 1])
+        return int(low), int(high)
 
-    def find_values(self, round: int, window: int) -> Integers:
-        """Return the places of the users who report their value in a round.
+    def find_kind(self, kind: int) -> tuple[int, int]:
+        """Return the first and the end of the users of one kind."""
+        return self._ends[kind], self._ends[kind + 1]
 
-        Parameters
-        ----------
-        round : int
-            The round, counted from 0.
-        window : int
-            Number of rounds after which a user reports again.
+    def _decide_value(self, kind: int, t: int, held: Any, here: Any) -> tuple[Told, bool]:
+        who = self.order[here]
+        return Told(kind, who, held, held, np.full(len(who), -1), self.paths.rows[here]), False
 
-        Returns
-        -------
-        array of int
-            The places.
-        """
-        low, high = np.searchsorted(self._rounds, [round % window, round % window + 1])
-        return self._by_round[low:high]
-
-    def find_kind(self, kind: int) -> Integers:
-        """Return the places of the users of one kind."""
-        return self._by_kind[kind]
-
-    def _decide_value(self, kind: int, values: Integers, places: Integers) -> Told:
-        held = values[places]
-        return Told(kind, places, held, held, np.full(len(places), -1))
-
-    def _decide_step(self, kind: int, t: int, values: Integers, places: Integers) -> Told:
+    def _decide_step(self, kind: int, t: int, held: Any, here: Any) -> tuple[Told, bool]:
         """Apply the rules to the users whose path has a step that ends in round t."""
         states, history = self.states, self.history
         block, each = history.kinds[kind].block, history.symbols_per_change
         assert block is not None
         length, stride, level = history._step(kind, t)
-        begins = -(-(states.first[places] + 1) // stride) * stride
-        missed = (states.asked[places, 0] != t - stride) & (begins < t)
         roomy = history._is_roomy(kind)
-        if self.restorable and not roomy:
-            states.stopped[places] |= missed
-        sends = (states.asked[places, level] == t - length) & ~states.stopped[places]
-        places = places[sends]
-        start, end = states.starts[places, level], values[places]
-        changed = history._sign(start, end, self.paths.rows[places]) != 0
+        begins = -(-(states.first + 1) // stride) * stride
+        if self.restorable and not roomy and begins < t:
+            states.stopped[here] |= states.asked[0, here] != t - stride
+        sends = (states.asked[level, here] == t - length) & ~states.stopped[here]
+        start, rows = states.starts[level, here].copy(), self.paths.rows[here]
+        who = self.order[here]
+        if not sends.all():
+            place = np.arange(here.start, here.stop) if isinstance(here, slice) else here
+            who, start, held, rows, here = (
+                array[sends] for array in (who, start, held, rows, place)
+            )
+        changed = history._sign(start, held, rows) != 0
         if roomy:
             entry = np.where(changed, each * history._ordinal(kind, t), -1)
         else:
-            told = states.told[places]
+            told = states.told[here]
             fits = changed & (told + each <= block.symbols)
             entry = np.where(fits, told, -1)
-            states.told[places] += each * fits
-        return Told(kind, places, start, end, entry)
+            states.told[here] = told + each * fits
+        return Told(kind, who, start, held, entry, rows), True

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import exact, parallel, validate
+from ..core import draws, exact, parallel, validate
 from ..core.channel import Affine
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source
@@ -28,7 +28,6 @@ from ..protocol import OneShot, check_declared
 from ..protocols.formats import symbol_dtype
 from ..protocols.grr import GRR
 from ..protocols.hadamard import HR, find_parity
-from ..protocols.hashing import BLH, OLH
 from ..protocols.subset import SS
 from ..protocols.unary import OUE, SUE, THE
 from .averages import Asked, Errors, Means, Numbers
@@ -41,15 +40,16 @@ from .network import Network
 from .paths import Integers, Paths, draw_blocks
 from .round import Node, Round
 
+Due = tuple[int, int, int, NDArray[np.bool_] | None]
+"""A kind, the first and the end of its users in the order of paths, and a mask among them."""
+
 MOST_ROUNDS = 2**16
 MOST_CHANGES = 32
 MOST_ONLINE = 2**12
 """The largest number of rounds that are estimated one by one, each from the rounds before."""
 
-PROTOCOLS: dict[str, type[OneShot]] = {
-    each.__name__: each for each in (SS, GRR, OUE, SUE, THE, OLH, BLH, HR)
-}
-"""The protocols through which a value can be reported."""
+PROTOCOLS: dict[str, type[OneShot]] = {each.__name__: each for each in (SS, GRR, OUE, SUE, THE, HR)}
+"""The protocols through which a value can be reported, which draw for any list of users."""
 
 
 @dataclass(frozen=True)
@@ -132,13 +132,16 @@ class History(Mechanism):
         """The number of rounds after which a value is reported again."""
         return self.rounds
 
-    def _due(self, diary: Diary, round: int) -> Iterator[tuple[int, Integers]]:
-        """Yield the kinds whose paths include a round, with the places of their users."""
+    def _due(self, diary: Diary, round: int) -> Iterator[Due]:
+        """Yield the kinds whose paths include a round, with their users in the order of paths.
+
+        A mask chooses among these users. None means all of them.
+        """
         for i, kind in enumerate(self.kinds):
             if kind.block is None:
-                yield i, diary.find_values(round, self._window)
+                yield i, *diary.find_values(round % self._window), None
             elif (round + 1) % kind.length == 0:
-                yield i, diary.find_kind(i)
+                yield i, *diary.find_kind(i), None
 
     def _step(self, kind: int, t: int) -> tuple[int, int, int]:
         """Return the length of a step, the stride of its path, and the level of its start."""
@@ -341,25 +344,42 @@ class History(Mechanism):
         lengths = [2**h for h in range(m.bit_length()) if 2 * 2**h <= m]
         steps = [np.zeros(m // length - 1) for length in lengths]
         means = [np.zeros((m // length - 1, k)) for length in lengths]
+        factors = [np.ones((m // length - 1, k)) for length in lengths]
         step_costs = np.ones(len(lengths))
         for r, numbers_here in enumerate(numbers):
+            slots = self.at(r)._slots
             for i, (node, n) in enumerate(zip(self.nodes(r), numbers_here, strict=True)):
                 block = self.kinds[node.kind].block
-                mean = np.zeros(k)
+                mean, factor = np.zeros(k), np.ones(k)
                 if counts is not None and n:
-                    mean = self._mean(counts[r][k * i : k * (i + 1)], n, block)
+                    found = counts[r][slots[i]]
+                    mean = self._mean(found[:k], n, block)
+                    if block is not None:
+                        factor = self._spread(found[k:] / n, block)
                 if node.start:
                     h = (node.end - node.start).bit_length() - 1
                     place = node.end // 2**h - 2
-                    steps[h][place], means[h][place] = n, mean
-                    assert block is not None
+                    steps[h][place], means[h][place], factors[h][place] = n, mean, factor
                     step_costs[h] = self._costs[node.kind]
                     continue
                 grounds[r], values[r], costs[r] = n, mean, self._costs[node.kind]
                 own[r], other[r] = self._noises[node.kind]
                 if block is not None:
                     values[r, 0] += 1  # the known value before the first round
-        return Means(Network(grounds, steps, costs, step_costs.tolist()), values, means, own, other)
+        network = Network(grounds, steps, costs, step_costs.tolist())
+        return Means(network, values, means, own, other, factors)
+
+    def _spread(self, some: Numbers, block: Block) -> Numbers:
+        """Return the variance of a report of a step, divided by its cost, for each value.
+
+        ``some`` is the share of symbols that are not 0. It is larger than that of base noise if
+        users tell changes.
+        """
+        least, most = float(block.noise), float(block.second)
+        # Told symbols differ in variance, and their means do not count as variance
+        telling = np.clip((some - least) / (most - least), 0, 1) if most > least else 0 * some
+        noise = np.maximum(some / float(block.gap) ** 2 - telling, 0) / float(block.cost)
+        return np.broadcast_to(noise, self.k)
 
     @cached_property
     def _costs(self) -> list[float]:
@@ -471,7 +491,8 @@ class History(Mechanism):
         numbers = np.where(users > 0, users, np.nan)
         axes = (-1,) + (1,) * np.broadcast(users, share).ndim
         # All parts are those of one user, so they are divided by the number of users
-        scaled = Errors(*(each.reshape(axes) / numbers for each in vars(unit).values()))
+        parts = (unit.squares, unit.own, unit.other, unit.steps[:, 0])
+        scaled = Errors(*(each.reshape(axes) / numbers for each in parts))
         found = scaled.variance(numbers, share)
         return np.where(np.isnan(found), np.inf, found)
 
@@ -518,7 +539,7 @@ class History(Mechanism):
     @property
     def _step_space(self) -> int:
         """The number of integers in which reports of steps are gathered."""
-        return self.order if self.encoding == "row" else self.symbols
+        return self.order + 1 if self.encoding == "row" else 2 * self.symbols
 
     @cached_property
     def _longest(self) -> int:
@@ -552,63 +573,70 @@ class History(Mechanism):
         for r in range(self.rounds):
             out[:, r] = members.answer(values[:, r], r)
 
-    def _write(
-        self, told: Told, rows: Integers, round: int, memory: Source, out: NDArray[np.uint8]
-    ) -> None:
-        """Write the reports of one kind into rows of bytes. ``rows`` are those of the matrix."""
+    def _write(self, told: Told, round: int, memory: Source) -> NDArray[np.uint8]:
+        """Return the reports of one kind as rows of bytes. ``told.who`` are numbers of users."""
+        out = np.empty((len(told.who), 1 + self._longest), np.uint8)
 
         def job(low: int, high: int) -> None:
             part = Told(told.kind, *(each[low:high] for each in told[1:]))
             own = self._write_values if self.kinds[told.kind].block is None else self._write_steps
-            content = own(part, rows[low:high], round, memory)
             out[low:high, 0] = told.kind
-            out[low:high, 1 : 1 + content.shape[1]] = content
-            out[low:high, 1 + content.shape[1] :] = 0
+            used = own(part, round, memory, out[low:high, 1:])
+            out[low:high, 1 + used :] = 0
 
         parallel.run_ranges(len(told.who), job)
+        return out
 
     def _number(self, memory: Source, who: Integers, round: int) -> Source:
         """Return the source in which each user owns one number per round, at one round."""
-        return memory.classes(who, self.rounds, np.full(len(who), round))
+        return memory.classes(who, self.rounds, np.broadcast_to(round, len(who)))
 
-    def _write_values(
-        self, told: Told, rows: Integers, round: int, memory: Source
-    ) -> NDArray[np.uint8]:
+    def _write_values(self, told: Told, round: int, memory: Source, out: NDArray[np.uint8]) -> int:
+        """Write reports of values, and return the number of bytes of each."""
         reports = np.empty(len(told.who), self._one_shot.report_dtype)
         source = self._number(memory.part(b"value"), told.who, round)
         self._one_shot._randomize(as_readonly(told.end.astype(np.int64)), source, reports)
-        return reports.view(np.uint8).reshape(len(reports), -1)
+        size = self._one_shot.report_bytes
+        out[:, :size] = reports.view(np.uint8).reshape(len(reports), size)
+        return size
 
-    def _write_steps(
-        self, told: Told, rows: Integers, round: int, memory: Source
-    ) -> NDArray[np.uint8]:
-        block, size = self.kinds[told.kind].block, self._base_bytes
+    def _write_steps(self, told: Told, round: int, memory: Source, out: NDArray[np.uint8]) -> int:
+        """Write reports of steps, and return the number of bytes of each."""
+        block, start = self.kinds[told.kind].block, self._row_bytes
         assert block is not None
+        if start:
+            rows = told.rows.astype(symbol_dtype(self.order))
+            out[:, :start] = rows.view(np.uint8).reshape(len(rows), start)
         source = self._number(memory.part(b"base"), told.who, round)
-        drawn = source.rows(len(told.who), self.symbols * size).view(f"<u{size}")
-        # The first bits − 1 of a number are 0 if the symbol is not, and the next one is its sign
-        nonzero = (drawn >> np.array(8 * size + 1 - block.bits, drawn.dtype)) == 0
-        if block.bits == 1:
-            nonzero[:] = True
-        negative = nonzero & ((drawn >> np.array(8 * size - block.bits, drawn.dtype)) & 1 == 1)
+        bits = np.empty((len(told.who), self._step_bytes - start), np.uint8)
+        _, numbers = source.users(len(bits), self.symbols * self._base_bytes)
+        draws.choose("steps", len(bits) * self.symbols).write(
+            source.key, numbers, self.symbols, self._base_bytes, block.bits, bits
+        )
         telling = np.flatnonzero(told.entry >= 0)
         if len(telling):
-            start, end, entry = (each[telling] for each in told[2:])
-            entries = draw_blocks(block, memory, told.who[telling])
-            here = np.arange(len(telling))
-            symbols = entries[here, entry]
-            places: list[tuple[Any, Any]] = [(start, -symbols)]
-            if self.symbols_per_change == 2:
-                places.append((end, entries[here, entry + 1]))
-            else:
-                places = [(0, symbols * self._sign(start, end, rows[telling]))]
-            for place, symbol in places:
-                nonzero[telling, place], negative[telling, place] = symbol != 0, symbol < 0
-        packed = [np.packbits(each, axis=1, bitorder="little") for each in (nonzero, negative)]
-        if self.encoding == "row":
-            own = rows.astype(symbol_dtype(self.order))
-            packed.insert(0, own.view(np.uint8).reshape(len(own), -1))
-        return np.hstack(packed)
+            self._tell(told, telling, block, memory, bits)
+        out[:, start : self._step_bytes] = bits
+        return self._step_bytes
+
+    def _tell(
+        self, told: Told, telling: Integers, block: Block, memory: Source, bits: NDArray[np.uint8]
+    ) -> None:
+        """Replace base noise by the symbols that some users tell."""
+        who, start, end, entry, rows = (each[telling] for each in told[1:])
+        entries, here = draw_blocks(block, memory, who), np.arange(len(who))
+        places: list[tuple[Any, Any]] = [(start, -entries[here, entry])]
+        if self.symbols_per_change == 2:
+            places.append((end, entries[here, entry + 1]))
+        else:
+            sign = self._sign(start, end, rows)
+            places = [(np.zeros(len(who), np.int64), entries[here, entry] * sign)]
+        width = bits.shape[1] // 2
+        for place, symbol in places:
+            byte, bit = place // 8, (1 << (place % 8)).astype(np.uint8)
+            for first, wanted in ((0, symbol != 0), (width, symbol < 0)):
+                now = bits[telling, first + byte] & ~bit
+                bits[telling, first + byte] = now | bit * wanted
 
     # Devices
 
@@ -758,53 +786,59 @@ class History(Mechanism):
         tallies, known = self._as_tallies(reports)
         total = known if users is None else validate.Integer(0, 2**62)("users", users)
         validate.flag("smooth", smooth)
-        numbers = [tally.n.reshape(-1, self.k)[:, 0] for tally in tallies]
+        numbers = [self.at(r).numbers(tally.n) for r, tally in enumerate(tallies)]
         counts = [tally.counts for tally in tallies]
         if total is None:
             total = self._count_users(numbers)
         if smooth:
             means = self._average(numbers, counts)
             found = means.network.estimate(means.values, means.steps)
-            columns = list(np.array(list(vars(means.errors).values())).T)
+            errors = means.errors
         else:
             if len(tallies) > MOST_ONLINE:
                 raise ValueError(
                     f"smooth=False is for at most {MOST_ONLINE} rounds, not {len(tallies)}"
                 )
-            found, columns = self._estimate_online(numbers, counts)
-        rounds = Rounds(
-            self._as_estimate(frequencies, each, total)
-            for frequencies, each in zip(found, columns, strict=True)
-        )
-        rounds._compare = BetweenRounds(self, rounds, numbers, smooth)
+            found, errors = self._estimate_online(numbers, counts)
+        rounds = Rounds(self._as_estimate(found[r], errors, r, total) for r in range(len(tallies)))
+        rounds._compare = BetweenRounds(self, rounds, numbers, counts, smooth)
         return rounds
 
     def _estimate_online(
         self, numbers: list[Counts], counts: list[Counts]
-    ) -> tuple[Numbers, list[Numbers]]:
+    ) -> tuple[Numbers, Errors]:
         """Return the estimates of all rounds, each from the rounds up to it."""
-        found, columns = np.empty((len(numbers), self.k)), []
+        found, parts = np.empty((len(numbers), self.k)), []
         for r in range(len(numbers)):
             means = self._average(numbers[: r + 1], counts[: r + 1])
             found[r] = means.network.estimate(means.values, means.steps)[r]
-            with_all = np.nan_to_num(means.network.covariances_with(r))
-            errors = means.weigh(with_all, float(means.network.variances[r]))
-            columns.append(np.array([each[0] for each in vars(errors).values()]))
-        return found, columns
+            column = np.nan_to_num(means.network.covariances_with(r))
+            parts.append(means.weigh(column, means.network.flows(column[np.newaxis])))
+        names = ("squares", "own", "other", "steps")
+        return found, Errors(
+            *(np.concatenate([getattr(each, name) for each in parts]) for name in names)
+        )
 
-    def _as_estimate(self, frequencies: Numbers, parts: Numbers, users: int) -> Estimate:
-        """Return the estimate of one round, given the parts of its variance."""
-        squares, own, other, steps = (float(each) for each in parts)
-        channel = self._channel(squares, own, other, steps, frequencies)
-        n = round(1 / squares) if squares > 0 else 0
-        return Estimate(frequencies, np.array(n), channel, None, max(users, n))
+    def _as_estimate(self, frequencies: Numbers, errors: Errors, r: int, users: int) -> Estimate:
+        """Return the estimate of one round, given the parts of all variances.
+
+        Its number of reports is the one that would give the same error.
+        """
+        squares, own, other = (float(x[r]) for x in (errors.squares, errors.own, errors.other))
+        if not squares > 0:
+            channel = Affine(1.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+            return Estimate(frequencies, np.zeros(self.k, np.int64), channel, None, users)
+        steps = np.broadcast_to(errors.steps[r], self.k)
+        mean, f = float(steps.mean()), np.clip(frequencies, 0.0, 1.0)
+        rest = f * own + (1 - f) * other + squares * f * (1 - f)
+        n = np.rint((rest + mean) / (rest + steps) / squares).astype(np.int64)
+        channel = self._channel(squares, own, other, mean, frequencies)
+        return Estimate(frequencies, n, channel, None, max(users, int(n.max())))
 
     def _channel(
         self, squares: float, own: float, other: float, steps: float, frequencies: Numbers
     ) -> Affine:
         """Return the channel whose errors are those of an estimate."""
-        if not squares > 0:
-            return Affine(1.0, 0.0, 1.0, 0.0, 0.0, 0.0)
         own, other, steps = own / squares, other / squares, steps / squares
         if not self._tells_values:
             # The two values have one error, which is that of value 1

@@ -58,7 +58,7 @@ class Members:
         first = validate.Integer(0, history.rounds - 1)("first_round", first)
         own = memory if listed is None else memory.at(listed)
         self.diary = Diary(history, history._draw_paths(own, n), first, restorable, own)
-        self.answers = np.full((n, history.at(0).report_bytes), SILENT, np.uint8)
+        self._sent: list[tuple[int, Integers, NDArray[np.uint8]]] = []
 
     @property
     def restorable(self) -> bool:
@@ -101,97 +101,116 @@ class Members:
         ValueError
             If a user was asked for a later round already, or takes part from a later round on.
         """
-        everyone: Any = slice(None) if who is None else who
+        sent, asked = self.send(values, round, who), np.arange(len(self.diary))
+        if who is not None:
+            asked = np.full(len(self.diary), -1)
+            asked[who] = np.arange(len(who))
+        dtype = self.history.at(0).report_dtype
+        out = np.full((len(values), dtype.itemsize), SILENT, np.uint8)
+        for users, rows in sent:
+            places = asked[users]
+            out[places[places >= 0]] = rows[places >= 0]
+        return out.reshape(-1).view(dtype)
+
+    def send(
+        self, values: Integers, round: int, who: Integers | None = None
+    ) -> list[tuple[Integers, NDArray[np.uint8]]]:
+        """Return the users who report in a round, with their reports as rows of bytes.
+
+        It takes the arguments of ``answer``. Other users may be among those who are returned.
+        """
         states = self.diary.states
-        last, first = states.last[everyone], states.first[everyone]
-        if (late := np.flatnonzero(last > round)).size:
-            at = int(last[late[0]])
+        if round < states.first:
+            raise ValueError(
+                f"round={round} is before the first round of the users, which is {states.first}"
+            )
+        last = states.last if who is None else states.last[self.diary.rank[who]]
+        if (late := last > round).any():
+            at = int(last[np.argmax(late)])
             raise ValueError(f"round={round} is over: the last round of a user was {at}")
-        if (early := np.flatnonzero(first > round)).size:
-            at = int(first[early[0]])
-            raise ValueError(f"round={round} is before the first round of a user, which is {at}")
         new = last < round
         if new.all():
-            held, asked = values, who
-            if who is not None:
-                held = np.zeros(len(self.answers), np.int64)
-                held[who] = values
-        else:
-            asked = (np.arange(len(self.answers)) if who is None else who)[new]
-            held = np.zeros(len(self.answers), np.int64)
-            held[asked] = values[new]
-        if asked is None or len(asked):
-            self._answer_new(held, round, asked)
-        rows = self.answers[everyone]
-        dtype = self.history.at(0).report_dtype
-        return np.ascontiguousarray(rows).reshape(-1).view(dtype)
+            self._send_new(values, round, who)
+        elif new.any():
+            places = np.arange(len(self.diary)) if who is None else who
+            fresh = new if who is not None else new[self.diary.rank]
+            self._send_new(values[fresh], round, places[fresh])
+        return [(users, rows) for at, users, rows in self._sent if at == round]
 
-    def _answer_new(self, values: Integers, round: int, who: Integers | None) -> None:
+    def _send_new(self, values: Integers, round: int, who: Integers | None) -> None:
         """Make the answers of users who were not asked for this round before."""
-        self.answers[slice(None) if who is None else who] = SILENT
+        new = []
         for told in self.diary.decide(round, values, who):
-            written = np.empty((len(told.who), self.answers.shape[1]), np.uint8)
-            rows = self.diary.paths.rows[told.who]
             numbered = told._replace(who=self._users[told.who])
-            self.history._write(numbered, rows, round, self.memory, written)
-            self.answers[told.who] = written
+            new.append((round, told.who, self.history._write(numbered, round, self.memory)))
+        kept = []
+        if who is not None:  # answers of earlier rounds are kept until the next round of their user
+            last = self.diary.states.last[self.diary.rank]
+            for at, users, rows in self._sent:
+                stays = last[users] == at
+                if stays.any():
+                    kept.append((at, users[stays], rows[stays]))
+        self._sent = kept + new
 
     def charges(self) -> list[Charge]:
         """Return the charges for the last answer of the only user.
 
         The whole history is paid for once, by the first report.
         """
-        return [] if self._is_silent() else [(0, 0)]
-
-    def _is_silent(self) -> bool:
-        """Tell whether the last answer of the only user is none."""
-        return bool((self.answers[0] == SILENT).all())
+        return [(0, 0)] if self._sent else []
 
     # The state of one user, for a file
 
     def to_fields(self) -> dict[str, Any]:
         """Return the state of the only user, for JSON."""
-        states, answer = self.diary.states, self.answers[0]
+        states = self.diary.states
         return {
-            "first": int(states.first[0]),
+            "first": states.first,
             "last": int(states.last[0]),
             "told": int(states.told[0]),
             "stopped": bool(states.stopped[0]),
-            "starts": states.starts[0].tolist(),
-            "asked": states.asked[0].tolist(),
-            "answer": None if self._is_silent() else answer.tobytes().hex(),
+            "starts": states.starts[:, 0].tolist(),
+            "asked": states.asked[:, 0].tolist(),
+            "answer": self._sent[0][2][0].tobytes().hex() if self._sent else None,
             "restorable": self.diary.restorable,
         }
 
     def read_fields(self, given: object) -> None:
         """Replace the state of the only user by one that ``to_fields`` returned."""
-        history, states = self.history, self.diary.states
-        wanted = self.to_fields()
-        if not isinstance(given, dict) or given.keys() != wanted.keys():
+        history, t = self.history, self.history.rounds
+        if not isinstance(given, dict) or given.keys() != self.to_fields().keys():
             raise ValueError("it is not the state of a history: its fields are others")
-        levels, t = states.starts.shape[1], history.rounds
-        numbers = {
-            "first": validate.Integer(0, t - 1)("first", given["first"]),
-            "last": validate.Integer(-1, t - 1)("last", given["last"]),
-            "told": validate.Integer(0, 2**16)("told", given["told"]),
-        }
+        first = validate.Integer(0, t - 1)("first", given["first"])
+        last = validate.Integer(first - 1, t - 1)("last", given["last"])
+        told = validate.Integer(0, 2**16)("told", given["told"])
         stopped = validate.flag("stopped", given["stopped"])
-        self.diary.restorable = validate.flag("restorable", given["restorable"])
-        rows = []
+        levels, columns = len(self.diary.states.starts), []
         for name, low, high in (("starts", 0, history.k - 1), ("asked", -1, t)):
-            row = given[name]
-            if not isinstance(row, list) or len(row) != levels:
-                raise ValueError(f"{name} must have {levels} entries, not {validate.quote(row)}")
+            column = given[name]
+            if not isinstance(column, list) or len(column) != levels:
+                raise ValueError(f"{name} must have {levels} entries, not {validate.quote(column)}")
             check = validate.Integer(low, high)
-            rows.append(np.array([[check(name, each) for each in row]], np.int32))
-        answer = np.full(self.answers.shape[1], SILENT, np.uint8)
+            columns.append(np.array([[check(name, each)] for each in column], np.int32))
+        sent = []
         if given["answer"] is not None:
             data = bytes.fromhex(given["answer"])
-            if len(data) != answer.size:
-                raise ValueError(f"answer must have {answer.size} bytes, not {len(data)}")
-            answer[:] = np.frombuffer(data, np.uint8)
-        one = {name: np.array([number], np.int32) for name, number in numbers.items()}
+            if last < first or len(data) != history.at(0).report_bytes:
+                raise ValueError(f"answer must be a report, not {validate.quote(data)}")
+            report = np.frombuffer(data, np.uint8)[np.newaxis]
+            if (
+                history.at(last)
+                ._find_refused(report.reshape(-1).view(history.at(0).report_dtype))
+                .size
+            ):
+                raise ValueError(f"answer must be a report, not {validate.quote(data)}")
+            sent.append((last, np.zeros(1, np.int64), report))
+        self.diary.restorable = validate.flag("restorable", given["restorable"])
         self.diary.states = States(
-            one["first"], one["last"], one["told"], np.array([stopped]), *rows
+            first,
+            np.array([last], np.int32),
+            np.array([told], np.int32),
+            np.array([stopped]),
+            columns[0],
+            columns[1],
         )
-        self.answers[0] = answer
+        self._sent = sent

@@ -112,6 +112,45 @@ class Network:
         unit[round] = 1
         return self.ladder.solve(unit)
 
+    def flows(self, columns: Numbers) -> list[Numbers]:
+        """Return the differences of covariances at both ends of each step.
+
+        Parameters
+        ----------
+        columns : array, shape (any, rounds)
+            Covariances of some rounds with all rounds.
+
+        Returns
+        -------
+        list of array, shape (any, steps)
+            One array per length. Divided by the cost and times the number of reports, these are the
+            weights of the steps.
+        """
+        found, m = [], len(self.values)
+        for h in range(len(self.steps)):
+            ends = slice(2 ** (h + 1) - 1, None, 2**h)
+            starts = slice(2**h - 1, m - 2**h, 2**h)
+            found.append(columns[:, ends] - columns[:, starts])
+        return found
+
+    def sum_step_squares(self, factors: Sequence[Numbers]) -> Numbers:
+        """Return the sum of n·factor·weight² over the reports of steps, for each round.
+
+        Parameters
+        ----------
+        factors : list of array
+            Factor of the reports of each step.
+
+        Returns
+        -------
+        array
+            One entry per round. With factors 1 it is the part of the variance that comes from
+            steps.
+        """
+        pairs = zip(self.links, factors, strict=True)
+        links = [link * (1 + TINY * 1j * np.asarray(each)) for link, each in pairs]
+        return -Ladder(self.grounds.astype(complex), links).covariances()[0].imag / TINY
+
     def sum_squares(self, factors: float | Numbers) -> Numbers:
         """Return the sum of n·factor·W²/value_cost over the reports of values, for each round.
 

@@ -14,6 +14,7 @@ from ..estimation.estimate import Estimate
 from ..estimation.several import Estimates, Rounds
 from ..mechanism import Counts, Mechanism, as_readonly, find_silent, require_mechanism
 from ..protocol import Protocol
+from .members import Members
 
 USERS = 2**40
 # Users processed together, or fewer if reports are large: their permanent state is in memory
@@ -72,7 +73,7 @@ class Panel:
             stream.part(b"panel %d, attribute %d" % (first, j))
             for j in range(len(mechanism.parts) if mechanism.rounds is None else 0)
         ]
-        self._members = None
+        self._members: Any = None
         if mechanism.rounds is not None:
             self._members = mechanism._members(self._memory, self.n)
 
@@ -120,7 +121,8 @@ class Panel:
         """
         held, numbers, single = self._inputs(values, users)
         if self.mechanism.rounds is not None:
-            answers, _ = self._answer(held, numbers, round)
+            who = None if users is None else numbers
+            answers = self._answer(held, who, self._next(round))
             return answers[0] if single else answers
         self._refuse_round(round)
         reports = np.empty(len(numbers), self.mechanism.report_dtype)
@@ -170,8 +172,9 @@ class Panel:
         """
         held, numbers, _ = self._inputs(values, users)
         if self.mechanism.rounds is not None:
-            answers, at = self._answer(held, numbers, round)
-            return self.mechanism.at(at)._tally([(as_readonly(answers[~find_silent(answers)]), 0)])
+            at = self._next(round)
+            batches = self._send(held, None if users is None else numbers, at)
+            return self.mechanism.at(at)._tally((as_readonly(each), 0) for each in batches)
         self._refuse_round(round)
         dtype = self.mechanism.report_dtype
         return self.mechanism._tally(
@@ -232,13 +235,25 @@ class Panel:
             return found
         return Rounds(map(self.mechanism.estimate, tallies))
 
-    def _answer(self, values: Counts, users: Counts, round: int | None) -> tuple[NDArray[Any], int]:
-        """Return the answers of users in a round of a history, and the round."""
-        assert self._members is not None
-        at = self._members.last + 1 if round is None else round
+    def _next(self, round: int | None) -> int:
+        """Return the round that is asked."""
+        at: int = self._members.last + 1 if round is None else round
         self.mechanism.at(at)  # refuses a round that does not exist
-        who = None if len(users) == self.n and (np.diff(users) == 1).all() else users
-        return self._members.answer(values, at, who), at
+        return at
+
+    def _answer(self, values: Counts, who: Counts | None, round: int) -> NDArray[Any]:
+        """Return the answers of users in a round of a history, with silent places."""
+        found: NDArray[Any] = self._members.answer(values, round, who)
+        return found
+
+    def _send(self, values: Counts, who: Counts | None, at: int) -> list[NDArray[Any]]:
+        """Return batches of the reports that are sent in a round."""
+        if who is None and isinstance(self._members, Members):
+            dtype = self.mechanism.at(at).report_dtype
+            sent = self._members.send(values, at)
+            return [rows.reshape(-1).view(dtype) for _, rows in sent]
+        answers = self._answer(values, who, at)
+        return [answers[~find_silent(answers)]]
 
     def _refuse_round(self, round: int | None) -> None:
         if round is not None:
@@ -272,23 +287,22 @@ class Panel:
                 raise ValueError(
                     f"values must be those of all n={self.n} users, not of {len(held)}"
                 )
-            numbers = np.arange(self.n)
-        else:
-            numbers = np.atleast_1d(
-                validate.integers(
-                    "users", users, 0, self.n - 1, what=f"users are 0, …, n − 1 with n={self.n}"
-                )
-            ).copy()
-            if numbers.ndim > 1:
-                raise ValueError(
-                    f"users must be a number or a vector, not an array of shape {numbers.shape}"
-                )
-            ordered = np.sort(numbers)
-            twice = ordered[1:][ordered[1:] == ordered[:-1]]
-            if twice.size:
-                raise ValueError(
-                    f"users must be different, but user {twice[0]} is among them twice"
-                )
+            # A history takes all users without a list of them
+            numbers = np.arange(self.n if self._members is None else 0)
+            return held, numbers, single
+        numbers = np.atleast_1d(
+            validate.integers(
+                "users", users, 0, self.n - 1, what=f"users are 0, …, n − 1 with n={self.n}"
+            )
+        ).copy()
+        if numbers.ndim > 1:
+            raise ValueError(
+                f"users must be a number or a vector, not an array of shape {numbers.shape}"
+            )
+        ordered = np.sort(numbers)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if twice.size:
+            raise ValueError(f"users must be different, but user {twice[0]} is among them twice")
         if len(held) != len(numbers):
             raise ValueError(
                 f"values must be those of the {len(numbers)} users, not of {len(held)}"

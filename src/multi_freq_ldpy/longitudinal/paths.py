@@ -127,7 +127,8 @@ def _draw_places(plus: Integers, minus: Integers, words: _Words, out: NDArray[np
     """Write ``plus`` entries 1 and ``minus`` entries −1 to uniform places of each row."""
     plus, minus = plus.copy(), minus.copy()
     for i in range(out.shape[1]):
-        choice = _draw_below(out.shape[1] - i, words)
+        left = out.shape[1] - i
+        choice = _draw_below(left, words) if left > 1 else np.zeros(len(words), np.int64)
         one = choice < plus
         other = ~one & (choice < plus + minus)
         out[:, i] = one.astype(np.int8) - other

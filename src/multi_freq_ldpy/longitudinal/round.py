@@ -117,7 +117,42 @@ class Round(Mechanism):
     def parts(self) -> tuple[Part, ...]:
         """The one attribute, which is this round itself with all counts."""
         seen: Any = self
-        return (Part(seen, slice(0, self.k * len(self.nodes))),)
+        return (Part(seen, slice(0, self._slots[-1].stop)),)
+
+    @cached_property
+    def _slots(self) -> list[slice]:
+        """The places of the counts of each node.
+
+        A report of a value has one count per value. A report of a step has the sum of symbols for
+        each value, and then the number of symbols other than 0 at each place of the report.
+        """
+        ends = [0]
+        for node in self.nodes:
+            more = 0 if node.start is None else self.history.symbols
+            ends.append(ends[-1] + self.k + more)
+        return [slice(low, high) for low, high in pairwise(ends)]
+
+    def numbers(self, n: Counts) -> Counts:
+        """Return the number of reports of each kind.
+
+        Parameters
+        ----------
+        n : array of int
+            The attribute ``n`` of a tally of this round.
+
+        Returns
+        -------
+        array of int
+            One entry per kind of reports.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Steps
+        >>> third = Steps(4, epsilon=1.0, rounds=8, changes=1, values=0.5).at(2)
+        >>> third.numbers(third.tally([]).n)
+        array([0, 0])
+        """
+        return n[[own.start for own in self._slots]]
 
     cells = property(lambda self: self._entries)
     answering = (Fraction(0),)
@@ -202,46 +237,46 @@ class Round(Mechanism):
     def _gather(self, reports: NDArray[Any]) -> Counts:
         found = np.zeros(self._space, np.int64)
         for i, node, mask in self._by_node(reports):
-            payload = reports["payload"][mask]
-            if not len(payload):
-                continue
-            if node.start is None:
-                found[self._spaces[i]] = self.history._one_shot._gather(self._values(payload))
-            else:
-                found[self._spaces[i]] = self._gather_steps(payload)
+            many = int(np.count_nonzero(mask))
+            if many:
+                own = reports if many == len(reports) else reports[mask]
+                if node.start is None:
+                    values = self._values(own["payload"])
+                    found[self._spaces[i]] = self.history._one_shot._gather(values)
+                else:
+                    found[self._spaces[i]] = self._gather_steps(own)
         return found
 
-    def _gather_steps(self, payload: NDArray[np.uint8]) -> Counts:
+    def _gather_steps(self, reports: NDArray[Any]) -> Counts:
         """Return the sums of symbols: for each value, or for each row of the matrix."""
         history = self.history
-        rows, nonzero, negative = self._symbols(payload)
         if history.encoding == "row":
+            rows, nonzero, negative = self._symbols(reports["payload"])
             signs = (nonzero[:, 0] & 1).astype(np.int64) - 2 * (negative[:, 0] & 1)
             sums = np.bincount(rows, weights=signs, minlength=history.order)
-            return sums.astype(np.int64)
-        ones, twos = (
-            count_columns(np.ascontiguousarray(each), history.symbols)
-            for each in (nonzero, negative)
-        )
-        return ones - 2 * twos
+            return np.append(sums.astype(np.int64), np.abs(signs).sum())
+        # The bits of whole reports are counted, with the kind in front
+        size, symbols = self.report_bytes, history.symbols
+        ones = count_columns(reports.view(np.uint8).reshape(-1, size), 8 * size)
+        second = 8 + 8 * (history._step_bytes // 2)
+        some, minus = ones[8 : 8 + symbols], ones[second : second + symbols]
+        return np.concatenate([some - 2 * minus, some])
 
     def _settle(self, gathered: Counts, n: Counts) -> Counts:
         found, history = np.empty(self._entries, np.int64), self.history
         for i, node in enumerate(self.nodes):
-            own, entries = gathered[self._spaces[i]], self._entries_of(i)
+            own, entries = gathered[self._spaces[i]], self._slots[i]
             if node.start is None:
                 found[entries] = history._one_shot._settle(own, n[entries])
             elif history.encoding == "row":
-                found[entries] = transform(own)[: self.k]
+                found[entries] = np.append(transform(own[:-1])[: self.k], own[-1])
             else:
-                found[entries] = own if self.k > 2 else (-own[0], own[0])
+                found[entries] = own if self.k > 2 else (-own[0], own[0], own[1])
         return found
 
-    def _entries_of(self, i: int) -> slice:
-        return slice(self.k * i, self.k * (i + 1))
-
     def _answers(self, reports: NDArray[Any]) -> Counts:
-        return np.repeat([int(mask.sum()) for *_, mask in self._by_node(reports)], self.k)
+        many = [int(np.count_nonzero(mask)) for *_, mask in self._by_node(reports)]
+        return np.repeat(many, [own.stop - own.start for own in self._slots])
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return the contribution of each report to each count, the reference for counting.
@@ -254,7 +289,8 @@ class Round(Mechanism):
         Returns
         -------
         array
-            One row per report, and k columns for each kind of this round.
+            One row per report. Each kind of this round has k columns. Reports of steps have more
+            columns for the symbols that are not 0.
 
         Examples
         --------
@@ -279,16 +315,16 @@ class Round(Mechanism):
                     own = own * (1 - 2 * odd)
                 elif self.k == 2:
                     own = np.hstack([-own, own])
-            found[mask, self.k * i : self.k * (i + 1)] = own
+                own = np.hstack([own, ones])
+            found[mask, self._slots[i]] = own
         return found
 
     def _reporters(self, n: Counts) -> int:
-        numbers = n.reshape(-1, self.k)
-        if (numbers != numbers[:, :1]).any():
+        if any((n[own] != n[own.start]).any() for own in self._slots):
             raise ValueError(
                 f"n must be the same for all values of a kind of reports, not {validate.quote(n)}"
             )
-        return int(numbers[:, 0].sum())
+        return int(self.numbers(n).sum())
 
     def _check_counts(self, counts: Counts, n: Counts, users: int) -> None:
         if counts.shape != (self._entries,):
@@ -302,13 +338,16 @@ class Round(Mechanism):
                 f" n={validate.quote(n)}"
             )
         for i, node in enumerate(self.nodes):
-            own, many = counts[self._entries_of(i)], n[self._entries_of(i)]
+            own, many = counts[self._slots[i]], n[self._slots[i]]
             if node.start is None:
                 self.history._one_shot._check_counts(own, many, users)
-            elif (np.abs(own) > many).any() or (self.k == 2 and own[0] != -own[1]):
+                continue
+            sums, some = own[: self.k], own[self.k :]
+            wrong = (np.abs(sums) > some).any() or (some > many[0]).any()
+            if wrong or (self.k == 2 and sums[0] != -sums[1]):
                 raise ValueError(
-                    f"counts of the steps of kind {node.kind} must be at most n={many[0]} in size,"
-                    f" not {validate.quote(own)}"
+                    f"counts of the steps of kind {node.kind} must be sums of symbols and numbers"
+                    f" of non-zero symbols, at most n={many[0]}, not {validate.quote(own)}"
                 )
 
     def _fields(self) -> dict[str, Any]:

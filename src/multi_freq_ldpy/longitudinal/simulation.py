@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ..core.randomness import Rng, as_generator, as_stream
 from ..core.tally import Tally
 from ..mechanism import BATCH, Counts
+from ..protocol import OneShot
+from ..protocols.formats import Sets, Symbols
 from .blocks import Block
 from .diary import Diary, Told
 from .paths import Paths
@@ -82,10 +84,19 @@ def _draw_values(
     for r, (_, entries) in enumerate(history.parts):
         held = np.zeros(history.k, np.int64)
         np.add.at(held, histories[:, r], by_round[:, r % window])
-        here = slice(entries.start, entries.start + history.k)  # the first kind tells values
-        drawn, answers = history._one_shot._simulate_part([held], int(held.sum()), generator)
-        counts[here] += drawn
-        n[here] += answers
+        here = slice(entries.start, entries.start + history.k)  # values are the first kind
+        counts[here] += _count_values(history._one_shot, held, generator)
+        n[here] += held.sum()
+
+
+def _count_values(protocol: OneShot, held: Counts, generator: np.random.Generator) -> Counts:
+    """Draw the counts of reports of values, given the number of users who hold each value."""
+    own = protocol.format
+    if isinstance(own, Sets) and own.omega == 1:  # a set of one value is a symbol
+        drawn = Symbols(protocol.k).spread(held, *protocol.chances, 0, lambda: generator)
+        assert drawn is not None
+        return drawn
+    return protocol._simulate_part([held], int(held.sum()), generator)[0]
 
 
 def _draw_steps(
@@ -108,13 +119,14 @@ def _draw_steps(
     for r, (_, entries) in enumerate(history.parts):
         nodes = [node.kind for node in history.nodes(r)]
         for told in diary.decide(r, histories[:, r]):
-            place = nodes.index(kind)
-            here = slice(entries.start + history.k * place, entries.start + history.k * (place + 1))
-            sums = _draw_node(history, told, row, many, block, chains, generator)
+            slot = history.at(r)._slots[nodes.index(kind)]
+            here = slice(entries.start + slot.start, entries.start + slot.stop)
+            sums, some = _draw_node(history, told, row, many, block, chains, generator)
             if history.encoding == "row":
-                counts[here] += signs * sums[0]
-            else:
-                counts[here] += sums if history.k > 2 else np.array([-sums[0], sums[0]])
+                sums = signs * sums[0]
+            elif history.k == 2:
+                sums = np.array([-sums[0], sums[0]])
+            counts[here] += np.concatenate([sums, some])
             n[here] += int(many[told.who].sum())
 
 
@@ -126,10 +138,10 @@ def _draw_node(
     block: Block,
     chains: "list[Chain]",
     generator: np.random.Generator,
-) -> Counts:
-    """Return the sums of the symbols of one node."""
+) -> tuple[Counts, Counts]:
+    """Return the sums of the symbols of one node, and the numbers of symbols other than 0."""
     noisy = np.full(history.symbols, int(many[told.who].sum()))
-    sums = np.zeros(history.symbols, np.int64)
+    sums, some = np.zeros(history.symbols, np.int64), np.zeros(history.symbols, np.int64)
     for i in np.flatnonzero(told.entry >= 0):
         g, start, end = int(told.who[i]), int(told.start[i]), int(told.end[i])
         if history.symbols_per_change == 2:
@@ -139,11 +151,13 @@ def _draw_node(
             symbols = [(0, int(sign[0]))]
         for place, sign in symbols:
             noisy[place] -= many[g]
-            sums[place] += sign * chains[g].tell()
+            plus, minus = chains[g].tell()
+            sums[place] += sign * (plus - minus)
+            some[place] += plus + minus
     chance = 2.0**-block.bits
-    plus = generator.binomial(noisy, chance)
-    minus = generator.binomial(noisy - plus, chance / (1 - chance))
-    return sums + plus - minus
+    ones = generator.binomial(noisy, chance)
+    others = generator.binomial(noisy - ones, chance / (1 - chance))
+    return sums + ones - others, some + ones + others
 
 
 class Chain:
@@ -163,17 +177,17 @@ class Chain:
         self.block, self._generator = block, generator
         self._told, self._users = 0, {0: users}
 
-    def tell(self) -> int:
-        """Draw the next entry of all users, and return the sum of these entries."""
-        total, after = 0, dict[int, int]()
+    def tell(self) -> tuple[int, int]:
+        """Draw the next entry of all users, and return the numbers of entries 1 and −1."""
+        total, after = [0, 0, 0], dict[int, int]()
         for margin, users in self._users.items():
             drawn = self._generator.multinomial(users, self._chances(margin))
-            for symbol, number in zip((1, -1, 0), drawn.tolist(), strict=True):
-                total += symbol * number
+            for i, (symbol, number) in enumerate(zip((1, -1, 0), drawn.tolist(), strict=True)):
+                total[i] += number
                 if number:
                     after[margin + symbol] = after.get(margin + symbol, 0) + number
         self._told, self._users = self._told + 1, after
-        return total
+        return total[0], total[1]
 
     def _chances(self, margin: int) -> NDArray[np.float64]:
         """Return the probabilities of the next entry, given the sum of those before."""

@@ -16,8 +16,8 @@ from ..protocol import declared
 from .averages import Asked
 from .blocks import Block
 from .diary import Diary
-from .history import MOST_CHANGES, MOST_ROUNDS, History, Kind
-from .paths import Integers, Paths
+from .history import MOST_CHANGES, MOST_ROUNDS, Due, History, Kind
+from .paths import Paths
 from .round import Node
 
 
@@ -189,14 +189,14 @@ class DDRM(History):
     def _draw_paths(self, memory: Source, n: int) -> Paths:
         return Paths(np.zeros(n, np.int64), np.zeros(n, np.int64), np.ones(n, np.int64))
 
-    def _due(self, diary: Diary, round: int) -> Iterator[tuple[int, Integers]]:
-        everyone = np.arange(len(diary))
+    def _due(self, diary: Diary, round: int) -> Iterator[Due]:
+        everyone = 0, len(diary)
         if round % 2 == 0:
-            yield 0, everyone
+            yield 0, *everyone, None
             return
         long = self._toss(diary, round)
-        yield 0, everyone[~long]
-        yield 1, everyone[long]
+        yield 0, *everyone, ~long
+        yield 1, *everyone, long
 
     def _toss(self, diary: Diary, round: int) -> NDArray[np.bool_]:
         """Return the coins of a round, one per user: True for the long step."""

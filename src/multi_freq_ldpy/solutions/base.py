@@ -297,7 +297,7 @@ class Solution(Mechanism):
         own = [[tally[j] for tally in reports] for j in range(self.d)]
         if users is None:
             found = [
-                each._count_users([tally.n.reshape(-1, each.k)[:, 0] for tally in tallies])
+                each._count_users([each.at(r).numbers(t.n) for r, t in enumerate(tallies)])
                 for each, tallies in zip(parts, own, strict=True)
             ]
             users = sum(found) if self.samples else max(found)
