@@ -443,3 +443,131 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
         return hadamard(protocol, key, user, value)
     assert isinstance(protocol, SHE)
     return histogram(protocol, stream, user, value)
+
+
+def block_of(block: Any, key: bytes, user: int) -> list[int]:
+    """Return a user's block of noise, with integers of any length and one word after the other."""
+    words = Bytes(part(key, "block")).on(user)
+    total = sum(weight for *_, weight in block.outcomes)
+    length = total.bit_length()
+    number = total
+    while number >= total:
+        number = 0
+        for _ in range(-(-length // 64)):
+            number = number << 64 | next(words)
+        number >>= -length % 64
+    for plus, minus, weight in block.outcomes:  # noqa: B007
+        number -= weight
+        if number < 0:
+            break
+    entries = []
+    for left in range(block.symbols, 0, -1):
+        word = next(words) if left > 1 else 0
+        while word >= 2**64 - 2**64 % left:
+            word = next(words)
+        choice = word % left
+        entries.append(1 if choice < plus else -1 if choice < plus + minus else 0)
+        plus, minus = plus - (entries[-1] == 1), minus - (entries[-1] == -1)
+    return entries
+
+
+def path_of(history: Any, key: bytes, user: int) -> tuple[int, int, int]:
+    """Return a user's kind, the round of the value, and the row of the matrix."""
+    plan = part(key, "plan")
+    name = type(history).__name__
+    if name == "Once":
+        return 0, uniform(part(plan, "round"), user, history.window or history.rounds), 1
+    if name == "Tree":
+        return uniform(part(plan, "kind"), user, len(history.kinds)), 0, 1
+    if name == "DDRM":
+        return 0, 0, 1
+    coins = Bytes(part(plan, "kind")).number(8 * user, 8)
+    tosses = {0.5: 1, 0.75: 2, 1.0: 0}[history.values]
+    kind, row = 0, 1
+    bits = [coins >> 63 - i & 1 for i in range(64)]
+    if tosses and all(bits[:tosses]):
+        kind = 1
+        while kind < len(history.lengths) and bits[tosses + kind - 1]:
+            kind += 1
+    if history.encoding == "row" and history.order > 2:
+        row += uniform(part(plan, "row"), user, history.order - 1)
+    return kind, uniform(part(plan, "round"), user, history.rounds), row
+
+
+def whole_history(history: Any, key: bytes, user: int, values: list[int]) -> list[bytes | None]:
+    """Return all reports of a user who misses no round."""
+    kind, at, row = path_of(history, key, user)
+    started = {0: 0} if history.grounded else {}
+    found: list[bytes | None] = []
+    told = 0
+    for r, value in enumerate(values):
+        t, sent = r + 1, None
+        number = user * history.rounds + r
+        own = history.kinds[kind]
+        length = own.length
+        if own.block is None:
+            if r % (getattr(history, "window", None) or history.rounds) == at:
+                value_key = part(key, "value")
+                sent = bytes([0]) + randomize(history._one_shot, value_key, number, value)
+        elif type(history).__name__ == "DDRM":
+            coin = Bytes(part(part(key, "plan"), "coin")).number(2 * number, 2) & 1
+            kind = coin if t % 2 == 0 else 0
+            length = t & -t if kind else 1
+        if own.block is not None and t % length == 0:
+            if t - length in started:
+                nodes = history.rounds // length - (not history.grounded)
+                ordinal = t // length - (1 if history.grounded else 2)
+                if type(history).__name__ == "DDRM":
+                    ordinal, nodes = t - 1, history.rounds
+                ends = started[t - length], value
+                who = user, number, kind, row
+                content, told = step(history, key, who, ends, told, ordinal, nodes)
+                sent = bytes([history._first_kind + kind]) + content
+            started[t] = value
+        elif own.block is not None:
+            started[t] = value
+        found.append(None if sent is None else sent.ljust(1 + history._longest, b"\0"))
+    return found
+
+
+def step(
+    history: Any,
+    key: bytes,
+    who: tuple[int, int, int, int],
+    ends: tuple[int, int],
+    told: int,
+    ordinal: int,
+    nodes: int,
+) -> tuple[bytes, int]:
+    """Return the content of a report of a step, and the number of symbols told so far."""
+    user, number, kind, row = who
+    start, end = ends
+    block = history.kinds[kind].block
+    many, size = history.symbols, history._base_bytes
+    base = Bytes(part(key, "base"))
+    symbols = []
+    for place in range(many):
+        head = base.number((number * many + place) * size, size) >> 8 * size - block.bits
+        symbols.append((1, -1)[head] if head < 2 else 0)
+    wanted = {}
+    if history.encoding == "row":
+        signs = [1 - 2 * ((row & v).bit_count() % 2) for v in (start, end)]
+        wanted = {0: (signs[1] - signs[0]) // 2}
+    elif history.k == 2:
+        wanted = {0: end - start}
+    elif start != end:
+        wanted = {start: -1, end: 1}
+    wanted = {place: sign for place, sign in wanted.items() if sign}
+    each = 2 if many > 1 else 1
+    roomy = block.symbols >= each * nodes
+    first = each * ordinal if roomy else told
+    if wanted and first + each <= block.symbols:
+        entries = block_of(block, key, user)
+        for i, (place, sign) in enumerate(wanted.items()):
+            symbols[place] = sign * entries[first + i]
+        told += 0 if roomy else each
+    some = sum(1 << i for i, symbol in enumerate(symbols) if symbol)
+    minus = sum(1 << i for i, symbol in enumerate(symbols) if symbol < 0)
+    width = -(-many // 8)
+    head = row.to_bytes(history._row_bytes, "little") if history._row_bytes else b""
+    return head + some.to_bytes(width, "little") + minus.to_bytes(width, "little"), told

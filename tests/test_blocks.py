@@ -12,9 +12,9 @@ from multi_freq_ldpy.longitudinal.blocks import KINDS, Block, spread_ball, weigh
 from multi_freq_ldpy.longitudinal.ladder import Ladder
 from multi_freq_ldpy.longitudinal.network import Network
 from multi_freq_ldpy.longitudinal.paths import draw_blocks
-from multi_freq_ldpy.randomness import Source, subkey
+from multi_freq_ldpy.randomness import Source
 
-from .reference import Bytes
+from .reference import block_of
 from .test_privacy import e_to
 
 # (symbols, bits, threshold, e^ε): mean of an entry, its second moment, and that of two entries
@@ -209,38 +209,12 @@ BLOCKS = [
 ]
 
 
-def draw_slowly(block: Block, user: int) -> list[int]:
-    """Return the block of one user, with integers of any length and one word after the other."""
-    words = Bytes(subkey(bytes(range(32)), b"block")).on(user)
-    total = sum(weight for *_, weight in block.outcomes)
-    length = total.bit_length()
-    number = total
-    while number >= total:
-        number = 0
-        for _ in range(-(-length // 64)):
-            number = number << 64 | next(words)
-        number >>= -length % 64
-    for plus, minus, weight in block.outcomes:  # noqa: B007
-        number -= weight
-        if number < 0:
-            break
-    entries = []
-    for left in range(block.symbols, 0, -1):
-        word = next(words) if left > 1 else 0
-        while word >= 2**64 - 2**64 % left:
-            word = next(words)
-        choice = word % left
-        entries.append(1 if choice < plus else -1 if choice < plus + minus else 0)
-        plus, minus = plus - (entries[-1] == 1), minus - (entries[-1] == -1)
-    return entries
-
-
 @pytest.mark.parametrize("block", BLOCKS, ids=str)
 def test_drawn_blocks_equal_the_reference(block: Block) -> None:
     users = np.array([0, 1, 2, 7, 10**6, *range(100, 160)])
     found = draw_blocks(block, MEMORY, users)
     for user, entries in zip(users.tolist(), found.tolist(), strict=True):
-        assert entries == draw_slowly(block, user), user
+        assert entries == block_of(block, bytes(range(32)), user), user
 
 
 @pytest.mark.parametrize("block", [each for each in BLOCKS if each.symbols <= 4], ids=str)

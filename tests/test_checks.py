@@ -15,7 +15,7 @@ ENUMERATED = {"moments", "privacy", "lifetime", "fit"}
 STATISTICAL = {"fit", "unbiased", "variance", "coverage", "rounds"}
 MARKED = [
     pytest.param(name, marks=[pytest.mark.statistical] * (name in STATISTICAL))
-    for name in checks.CHECKS
+    for name in checks.checks_of(EVERY[0])
 ]
 
 

@@ -39,7 +39,9 @@ from multi_freq_ldpy.longitudinal.averages import Asked
 from multi_freq_ldpy.longitudinal.history import PROTOCOLS, History
 from multi_freq_ldpy.longitudinal.simulation import Chain
 from multi_freq_ldpy.mechanism import find_silent
-from multi_freq_ldpy.randomness import Source
+from multi_freq_ldpy.randomness import Source, subkey
+
+from .reference import whole_history
 
 SMALL: list[History] = [
     Once(2, 1.0, 3),
@@ -198,6 +200,32 @@ def test_rounds_are_published_online_at_a_price() -> None:
         assert last[0] == pytest.approx(last[1], rel=1e-9)
 
 
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize(
+    "history",
+    [
+        *SMALL,
+        Steps(20, 2.0, 8, 2, "GRR", values=0.5),
+        Steps(20, 2.0, 8, 8, "GRR", "row", 0.5),
+        Steps(9, 15.0, 8, 2, values=0.5),
+        Tree(1.0, 11, 3),
+        DDRM(1.0, 11, 3),
+    ],
+    ids=repr,
+)
+def test_reports_equal_the_reference(history: History) -> None:
+    """Compare whole histories of some users with plain integers, for both engines."""
+    stream, n = Stream(bytes(range(32)), position=2**33 + 5), 25
+    values = np.random.default_rng(8).integers(0, history.k, (n, history.rounds))
+    reports = history.randomize(values, stream)
+    key = subkey(bytes(range(32)), history._label)
+    for i in range(n):
+        wanted = whole_history(history, key, 2**33 + 5 + i, values[i].tolist())
+        for r, report in enumerate(wanted):
+            sent = None if find_silent(reports[i : i + 1, r])[0] else reports[i, r].tobytes()
+            assert sent == report, (i, r)
+
+
 @pytest.mark.parametrize("values", [0.5, 0.75, 1.0])
 @pytest.mark.parametrize("rounds", [2, 5, 64])
 def test_paths_have_their_shares(rounds: int, values: float) -> None:
@@ -255,7 +283,7 @@ def test_simulated_blocks_have_their_distribution() -> None:
     assert chi_square(counts, n * np.array(list(law.values())))[0] < 5
 
 
-# What others promise
+# Promises of other mechanisms
 
 
 @pytest.mark.parametrize("protocol", [GRR(3, 1.0), LGRR(3, 2.0, 1.0), LOSUE(4, 2.0, 1.0)], ids=repr)
@@ -364,7 +392,7 @@ def test_late_devices_start_with_their_first_round(tmp_path: Path) -> None:
         again = Client.open(tmp_path / f"{i}", tree)  # the file knows the first round
         sent = [again.report(1, round=r) for r in range(3, 8)]
         # A value before round 3 is not known to be 0, so the first step of the path is silent
-        lengths = [2 ** int(each["kind"]) for each in sent if each is not None]
+        lengths = [2 ** (int(each["kind"]) - 1) for each in sent if each is not None]
         if lengths:
             assert len(set(lengths)) == 1
             ends = [r + 4 for r, each in enumerate(sent) if each is not None]

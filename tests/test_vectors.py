@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from multi_freq_ldpy import (
+    DDRM,
     GRR,
     LGRR,
     LOLH,
@@ -26,12 +27,16 @@ from multi_freq_ldpy import (
     SUE,
     Client,
     DBitFlipPM,
+    Once,
+    Steps,
     Stream,
     Tally,
+    Tree,
     registry,
     wire,
 )
 from multi_freq_ldpy.longitudinal.memoized import Memoized
+from multi_freq_ldpy.longitudinal.paths import draw_blocks
 from multi_freq_ldpy.protocol import budgets_of
 
 pytestmark = pytest.mark.usefixtures("way")
@@ -67,6 +72,46 @@ SOLUTIONS: dict[str, list[Any]] = {
         SPL.of([SMP.of([LOLH(5, 2.0, 1.0), DBitFlipPM(2, 2.0)]), LOSUE(12, 3.0, 1.0)]),
     ],
 }
+
+
+HISTORIES: dict[str, list[Any]] = {
+    "Once": [Once(5, 1.0, 6), Once(60, 2.0, 6, "GRR", window=2), Once(2, 1.0, 6, "OUE")],
+    "Steps": [
+        Steps(2, 1.0, 8, 1, values=0.5),
+        Steps(5, 1.0, 8, 2, values=0.5),
+        Steps(12, 2.0, 8, 3, "GRR", values=0.75),
+        Steps(300, 4.0, 8, 2, "HR", "row", values=0.5),
+        Steps(3, 15.0, 8, 7, "OUE", values=0.5),
+    ],
+    "Tree": [Tree(1.0, 8, 2), Tree(2.0, 8, 3, "linear"), Tree(4.0, 11, 1)],
+    "DDRM": [DDRM(1.0, 8, 3), DDRM(2.0, 8, 8, "ball"), DDRM(2.0, 11, 4)],
+}
+SECRETS = [bytes([i]) * 32 for i in range(1, 9)]
+
+
+def history_vector(spec: dict[str, Any], secret: bytes) -> dict[str, Any]:
+    """Return the path, the block, all reports and all states of a device with a known secret."""
+    history: Any = registry.from_spec(spec)
+    client = Client(history, secret, b"golden")
+    path = client._members.diary.paths
+    block = history.kinds[int(path.kinds[0])].block
+    values = [(r // 2 + secret[0]) % history.k for r in range(history.rounds)]
+    reports, states = [], []
+    for r, value in enumerate(values):
+        report = client.report(value, round=r)
+        reports.append(None if report is None else report.tobytes().hex())
+        states.append(client._members.to_fields())
+    one = np.zeros(1, np.int64)
+    return {
+        "spec": spec,
+        "secret": secret.hex(),
+        "path": {name: int(each[0]) for name, each in vars(path).items()},
+        "block": None if block is None else draw_blocks(block, client._memory, one)[0].tolist(),
+        "values": values,
+        "reports": reports,
+        "states": states,
+        "spent": client.spent,
+    }
 
 
 def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
@@ -111,6 +156,9 @@ def test_golden_vectors(path: Path) -> None:
     vectors = json.loads(path.read_text())
     assert vectors
     for expected in vectors:
+        if "history" in expected["spec"]:
+            assert history_vector(expected["spec"], bytes.fromhex(expected["secret"])) == expected
+            continue
         assert vector(expected["spec"], expected["position"]) == expected
         protocol = registry.from_spec(expected["spec"])
         assert protocol.report_bytes * len(VALUES) * 2 == len(expected["reports"])
@@ -129,6 +177,12 @@ def write(name: str) -> None:
     Existing vectors fix the permanent answers of all devices.
     """
     path = FOLDER / f"{name}.json"
+    if name in HISTORIES:
+        specs = [json.loads(json.dumps(registry.to_spec(each))) for each in HISTORIES[name]]
+        found = [history_vector(spec, secret) for spec in specs for secret in SECRETS]
+        with open(path, "x") as file:
+            file.write(json.dumps(found, indent=1) + "\n")
+        return
     budgets = len(budgets_of(registry.PROTOCOLS[name])) if name in registry.PROTOCOLS else 0
     given = OPTIONS.get(name) or (TWO_ROUNDS if budgets == 2 else PARAMETERS)
     made = SOLUTIONS.get(name) or [registry.PROTOCOLS[name](*each) for each in given]

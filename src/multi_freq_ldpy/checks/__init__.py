@@ -119,13 +119,37 @@ def check_protocol(mechanism: Mechanism) -> dict[str, str]:
     """
     found = {}
     require_mechanism(mechanism)
-    for name in CHECKS:
+    for name in checks_of(mechanism):
         try:
             run_check(name, mechanism)
             found[name] = "holds"
         except NotApplicable as reason:
             found[name] = f"not applicable: {reason}"
     return found
+
+
+def checks_of(mechanism: Mechanism) -> list[str]:
+    """Return the names of the checks for a mechanism of single reports, or of whole histories.
+
+    Parameters
+    ----------
+    mechanism : protocol or solution
+        The mechanism to check.
+
+    Returns
+    -------
+    list of str
+        Keys of ``CHECKS``, in their order.
+
+    Examples
+    --------
+    >>> from multi_freq_ldpy import GRR, Once, checks
+    >>> [len(checks.checks_of(each)) for each in (GRR(3, 1.0), Once(3, 1.0, rounds=4))]
+    [20, 12]
+    """
+    over_time = mechanism.rounds is not None
+    only = OF_HISTORIES - OF_EVERYTHING
+    return [name for name in CHECKS if (name in OF_HISTORIES if over_time else name not in only)]
 
 
 @accept_old_names(protocol="mechanism")
@@ -153,7 +177,7 @@ def run_check(name: str, mechanism: Mechanism) -> None:
     >>> from multi_freq_ldpy import GRR, checks
     >>> checks.run_check("privacy", GRR(3, epsilon=1.0))
     >>> sorted(checks.CHECKS)[:4]
-    ['bad_parameters', 'bad_values', 'batches', 'counting']
+    ['bad_histories', 'bad_parameters', 'bad_values', 'batches']
     """
     if name not in CHECKS:
         raise ValueError(f"name must be one of {', '.join(CHECKS)}, not {name!r}")

@@ -1,8 +1,7 @@
 """Checks of the mechanisms that protect whole histories.
 
-Small mechanisms are enumerated in exact arithmetic: every history, every path, every report, and
-every way in which a device may be off, copied or restored. The rules that are enumerated are those
-that devices run.
+Small mechanisms are enumerated in exact arithmetic: every history, every path and every report. So
+is every way in which a device may be off, copied or restored. Devices run the same rules.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -438,8 +437,8 @@ def counted(mechanism: Mechanism) -> None:
 def over_time(mechanism: Mechanism) -> None:
     """Check bias, variance and coverage of all rounds, for users who change.
 
-    Tallies are simulated. The bias must be within 6 standard errors, and the variance within 10 per
-    cent of the stated one on average over rounds, plus 6 standard errors.
+    Tallies are simulated. The bias must be within 6 standard errors. On average over rounds, the
+    variance must be within 10 per cent of the stated one, plus 6 standard errors.
     """
     history = require_history(mechanism)
     many, repetitions = make_histories(history), 150

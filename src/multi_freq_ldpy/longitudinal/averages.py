@@ -105,7 +105,7 @@ class Means:
 
 @dataclass(frozen=True)
 class Asked:
-    """How often users are asked: the share of missed rounds, and the mean length of a gap.
+    """The rounds in which users are asked: the share of missed ones, and the length of gaps.
 
     Parameters
     ----------

@@ -107,8 +107,8 @@ class States:
 class Diary:
     """Users of one history: their paths, their states, and the rules.
 
-    States are kept in the order of paths. So the users of one kind are neighbours, and those who
-    report their value in the same round are neighbours too.
+    States are kept in the order of paths. So the users of one kind are neighbours. Users who report
+    their value in the same round are neighbours too.
 
     Parameters
     ----------

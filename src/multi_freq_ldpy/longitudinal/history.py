@@ -24,7 +24,7 @@ from ..core.tally import Part, Tally
 from ..estimation.estimate import Estimate
 from ..estimation.several import Rounds
 from ..mechanism import Counts, Mechanism, Reports, as_readonly, find_silent
-from ..protocol import OneShot, check_declared
+from ..protocol import OneShot, Protocol, check_declared
 from ..protocols.formats import symbol_dtype
 from ..protocols.grr import GRR
 from ..protocols.hadamard import HR, find_parity
@@ -92,6 +92,9 @@ class History(Mechanism):
 
     grounded: ClassVar[bool] = False
     """True if the value before the first round is known to be 0."""
+
+    _first_kind: ClassVar[int] = 0
+    """The number of the first kind on the wire, where 0 is a report of a value."""
 
     _draws_together: ClassVar[bool] = True
     """True if users with the same history and kind tell the same symbols."""
@@ -201,7 +204,7 @@ class History(Mechanism):
         return end - start if self.k == 2 else (end != start).astype(np.int64)
 
     def nodes(self, round: int) -> tuple[Node, ...]:
-        """Return what the reports of one round tell.
+        """Return the content of the reports of one round, by kind.
 
         Parameters
         ----------
@@ -212,6 +215,12 @@ class History(Mechanism):
         -------
         tuple of Node
             One entry per kind of reports.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Steps
+        >>> Steps(2, epsilon=1.0, rounds=8, changes=1, values=0.5).nodes(3)[2]
+        Node(kind=2, start=2, end=4)
         """
         t, found = round + 1, []
         for i, kind in enumerate(self.kinds):
@@ -470,8 +479,8 @@ class History(Mechanism):
         Raises
         ------
         ValueError
-            If ``n`` is negative, if ``f`` or ``missing`` is not in [0, 1], or if the shapes of n
-            and f do not fit together.
+            If ``n`` is negative, or if ``f`` or ``missing`` is not in [0, 1]. Also if the shapes of
+            n and f do not fit together.
 
         Examples
         --------
@@ -504,9 +513,10 @@ class History(Mechanism):
         return (self.k,)
 
     @property
-    def leaves(self) -> Any:
+    def leaves(self) -> "tuple[Protocol, ...]":
         """The one attribute, which is this history itself."""
-        return (self,)
+        own: Any = self
+        return (own,)
 
     @property
     def report_dtype(self) -> np.dtype[Any]:
@@ -580,7 +590,7 @@ class History(Mechanism):
         def job(low: int, high: int) -> None:
             part = Told(told.kind, *(each[low:high] for each in told[1:]))
             own = self._write_values if self.kinds[told.kind].block is None else self._write_steps
-            out[low:high, 0] = told.kind
+            out[low:high, 0] = self._first_kind + told.kind
             used = own(part, round, memory, out[low:high, 1:])
             out[low:high, 1 + used :] = 0
 
@@ -780,8 +790,8 @@ class History(Mechanism):
         >>> tallies = [panel.tally(values), panel.tally(values), panel.tally(values * 0)]
         >>> history.estimate(tallies)[2]
         Estimate from 50,099 users: frequency ± standard error
-        0   1.0013 ± 0.0044
-        1  -0.0013 ± 0.0044
+        0   1.0013 ± 0.0046
+        1  -0.0013 ± 0.0046
         """
         tallies, known = self._as_tallies(reports)
         total = known if users is None else validate.Integer(0, 2**62)("users", users)

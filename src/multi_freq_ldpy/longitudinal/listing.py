@@ -64,7 +64,7 @@ def _list_outputs(
     start, end, entry = int(told.start[0]), int(told.end[0]), int(told.entry[0])
     if block is None:
         for report, chance in history._one_shot.law(end).items():
-            yield _pad(history, bytes([kind]) + report), chance, {}
+            yield _pad(history, bytes([history._first_kind + kind]) + report), chance, {}
         return
     base, shown = block.base, {}
     if entry >= 0 and history.symbols_per_change == 2:
@@ -84,7 +84,8 @@ def _list_outputs(
         head = np.array([row], number).tobytes() if history.encoding == "row" else b""
         array = np.array(symbols)
         bits = [np.packbits(each, bitorder="little").tobytes() for each in (array != 0, array < 0)]
-        yield _pad(history, bytes([kind]) + head + b"".join(bits)), chance, entries
+        report = bytes([history._first_kind + kind]) + head + b"".join(bits)
+        yield _pad(history, report), chance, entries
 
 
 def _pad(history: "History", report: bytes) -> bytes:

@@ -117,7 +117,7 @@ class Members:
     ) -> list[tuple[Integers, NDArray[np.uint8]]]:
         """Return the users who report in a round, with their reports as rows of bytes.
 
-        It takes the arguments of ``answer``. Other users may be among those who are returned.
+        It takes the arguments of ``answer``. The result may contain further users of this round.
         """
         states = self.diary.states
         if round < states.first:

@@ -1,4 +1,4 @@
-"""What a user draws once, before the first round: the path, and the block of noise.
+"""Draws that a user makes once, before the first round: the path, and the block of noise.
 
 Both are derived from the user's permanent randomness, and depend on no value. The same user always
 gets the same path and block. Every probability is exact.

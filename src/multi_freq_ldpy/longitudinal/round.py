@@ -19,11 +19,12 @@ from ..protocols.formats import count_columns, symbol_dtype, unpack
 from ..protocols.hadamard import find_parity, transform
 
 if TYPE_CHECKING:
+    from ..protocol import Protocol
     from .history import History
 
 
 class Node(NamedTuple):
-    """What the reports of one kind tell in one round.
+    """The content of the reports of one kind in one round.
 
     Parameters
     ----------
@@ -69,9 +70,9 @@ class Round(Mechanism):
     >>> history = Steps(4, epsilon=1.0, rounds=8, changes=1, protocol="GRR")
     >>> third = history.at(2)
     >>> tally = wire.tally(third, bytes([0, 3, 0, 1, 0b1111, 0b0101]))
-    >>> tally.counts.reshape(-1, 4)
-    array([[ 0,  0,  0,  1],
-           [-1,  1, -1,  1]])
+    >>> tally.counts[4:].reshape(-1, 4)
+    array([[-1,  1, -1,  1],
+           [ 1,  1,  1,  1]])
     """
 
     history: "History"
@@ -85,7 +86,7 @@ class Round(Mechanism):
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """What the reports of this round tell, by kind."""
+        """The content of the reports of this round, by kind."""
         return self.history.nodes(self.round)
 
     @property
@@ -109,9 +110,10 @@ class Round(Mechanism):
         return (self.k,)
 
     @property
-    def leaves(self) -> Any:
+    def leaves(self) -> "tuple[Protocol, ...]":
         """The one attribute, which is this round itself."""
-        return (self,)
+        own: Any = self
+        return (own,)
 
     @cached_property
     def parts(self) -> tuple[Part, ...]:
@@ -123,8 +125,8 @@ class Round(Mechanism):
     def _slots(self) -> list[slice]:
         """The places of the counts of each node.
 
-        A report of a value has one count per value. A report of a step has the sum of symbols for
-        each value, and then the number of symbols other than 0 at each place of the report.
+        Reports of values have one count per value. Reports of steps have one sum of symbols per
+        value. Then they have the number of symbols other than 0, for each place of a report.
         """
         ends = [0]
         for node in self.nodes:
@@ -170,7 +172,7 @@ class Round(Mechanism):
     def _by_node(self, reports: NDArray[Any]) -> Iterator[tuple[int, Node, NDArray[np.bool_]]]:
         """Yield the number of each node, the node, and a mask of its reports."""
         for i, node in enumerate(self.nodes):
-            yield i, node, reports["kind"] == node.kind
+            yield i, node, reports["kind"] == self.history._first_kind + node.kind
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         refused = np.ones(len(reports), np.bool_)

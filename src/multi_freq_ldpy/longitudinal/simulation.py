@@ -2,7 +2,7 @@
 
 Users with the same history and the same path tell the same symbols. So their reports are counted
 together. Base noise is two binomial draws per symbol. The entries of a block depend on each other
-only through the sum of those before. So the numbers of users by this sum are a Markov chain.
+only through the sum of the earlier entries. So the numbers of users by this sum are a Markov chain.
 """
 
 from typing import TYPE_CHECKING
@@ -190,7 +190,7 @@ class Chain:
         return total[0], total[1]
 
     def _chances(self, margin: int) -> NDArray[np.float64]:
-        """Return the probabilities of the next entry, given the sum of those before."""
+        """Return the probabilities of the next entry, given the sum of the earlier entries."""
         block, told = self.block, self._told
         base = block.base
         before = block.mean_density(told, margin)

@@ -37,7 +37,7 @@ class Steps(History):
     k : int
         Number of possible values, which are 0, …, k − 1.
     epsilon : float
-        Privacy budget of the whole history.
+        Privacy budget of one report. It is also the budget of the whole history.
     rounds : int
         Number of rounds, from 2 to 65536.
     changes : int

@@ -35,7 +35,7 @@ class Tree(History):
     Parameters
     ----------
     epsilon : float
-        Privacy budget of the whole history.
+        Privacy budget of one report. It is also the budget of the whole history.
     rounds : int
         Number of rounds, from 2 to 65536.
     changes : int
@@ -60,6 +60,7 @@ class Tree(History):
     """
 
     grounded = True
+    _first_kind = 1
 
     epsilon: float = declared(validate.budget)
     rounds: int = declared(validate.Integer(2, MOST_ROUNDS))
@@ -102,7 +103,7 @@ class DDRM(History):
     Parameters
     ----------
     epsilon : float
-        Privacy budget of the whole history.
+        Privacy budget of one report. It is also the budget of the whole history.
     rounds : int
         Number of rounds, from 2 to 65536.
     reports : int
@@ -141,7 +142,7 @@ class DDRM(History):
         return Kind(Fraction(1), 1, block), Kind(Fraction(1, 2), 2, block)
 
     def nodes(self, round: int) -> tuple[Node, ...]:
-        """Return what the reports of one round tell.
+        """Return the content of the reports of one round, by kind.
 
         Parameters
         ----------
@@ -151,7 +152,13 @@ class DDRM(History):
         Returns
         -------
         tuple of Node
-            The short step, and in even rounds the long step.
+            The short step. In every second round the long step too.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import DDRM
+        >>> DDRM(epsilon=1.0, rounds=8, reports=4).nodes(3)
+        (Node(kind=0, start=3, end=4), Node(kind=1, start=0, end=4))
         """
         t = round + 1
         short = Node(0, round, t)
