@@ -241,8 +241,8 @@ def test_paths_have_their_shares(rounds: int, values: float) -> None:
         (drawn.rounds, [1 / rounds] * rounds),
         (drawn.rows - 1, [1 / 7] * 7),
     ):
+        assert 0 <= found.min() <= found.max() < len(shares)
         observed = np.bincount(found, minlength=len(shares))
-        assert len(observed) == len(shares)
         assert len(shares) == 1 or chi_square(observed, n * np.array(shares))[0] < 5
     some = np.array([n // 2, 3, 99_999])
     again = history._draw_paths(memory.at(some), 3)
@@ -251,7 +251,7 @@ def test_paths_have_their_shares(rounds: int, values: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "history", [SMALL[3], SMALL[7], SMALL[8], Tree(2.0, 4, 2), SMALL[13]], ids=repr
+    "history", [SMALL[3], SMALL[7], SMALL[8], Tree(2.0, 4, 2), SMALL[11], SMALL[13]], ids=repr
 )
 def test_drawn_reports_have_their_distribution(history: History) -> None:
     """Check whole histories of 10⁵ users by chi-square, with a limit of 5 deviations."""
@@ -591,6 +591,30 @@ def test_users_beyond_the_bound_are_counted_and_move_the_estimate() -> None:
         off.append([float(each.frequencies[1]) for each in rounds])  # type: ignore[union-attr]
     bias = np.mean(off, axis=0) - values[0]
     assert np.abs(bias).max() > 0.02 and np.abs(bias).max() < 0.6
+
+
+def test_online_estimates_use_no_later_reports() -> None:
+    history = Steps(3, 1.0, 16, 2, values=0.5)
+    tally = history.simulate(np.tile([0, 1] * 8, (1, 1)), 1, counts=[10_000])
+    tallies = list(tally)
+    online = history.estimate(tallies, smooth=False, users=10_000)
+    for r in (0, 3, 9, 15):
+        last = history.estimate(tallies[: r + 1], users=10_000)[r]
+        assert online[r].frequencies == pytest.approx(last.frequencies, abs=1e-9)  # type: ignore[union-attr]
+        assert online[r].std == pytest.approx(last.std, rel=1e-6)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("f", [0.0, 0.3])
+def test_variances_before_collecting_are_those_of_estimates(f: float) -> None:
+    """Compare for users whose values do not change, where both are exact."""
+    n = 10**6
+    held = round(f * n)
+    for history in (Steps(2, 1.0, 16, 2), Once(3, 4.0, 16), Tree(1.0, 16, 2), Tree(4.0, 16, 2)):
+        values = np.zeros((2, 16), np.int64)
+        values[1] = 1
+        tally = history.simulate(values, 1, counts=[n - held, held])
+        found = np.array([each.std[1] ** 2 for each in history.estimate(tally)])  # type: ignore[union-attr]
+        assert found == pytest.approx(history.variance(n, f), rel=0.1 if f == 0 else 0.02), history
 
 
 def test_differences_between_rounds() -> None:
