@@ -18,7 +18,17 @@ from typing import Any
 
 import page
 from large_tables import tables
-from measure import Peers, Results, batch, breakdown, functions, limits, simulation, tutorials
+from measure import (
+    Peers,
+    Results,
+    batch,
+    breakdown,
+    functions,
+    histories,
+    limits,
+    simulation,
+    tutorials,
+)
 from processes import first_report, first_use, scale
 from rows import DOMAINS
 
@@ -58,6 +68,7 @@ def main() -> None:
         "limits": lambda: limits(times),
         "breakdown": lambda: breakdown((100,) if options.quick else DOMAINS, seconds / 4, times),
         "simulation": lambda: simulation(10**9, times),
+        "histories": lambda: histories(10**5 if options.quick else 10**6, 64, times),
         "tutorials": lambda: tutorials(peers),
         "tables": lambda: tables(10**6, 2 * times),
         "first report": first_report,

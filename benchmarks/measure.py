@@ -1,6 +1,8 @@
 """Measurements in this process, in turns with the processes of other packages."""
 
+import resource
 import sys
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -27,10 +29,13 @@ from multi_freq_ldpy import (
     SS,
     SUE,
     THE,
+    Panel,
+    Steps,
     compare,
 )
 from multi_freq_ldpy.core import parallel
 from multi_freq_ldpy.kernels import bit_counts, chacha, hashing, symbols
+from multi_freq_ldpy.longitudinal.network import Network
 
 Results = dict[str, Any]
 
@@ -230,6 +235,45 @@ def counted(times: int) -> Results:
         }
         found[type(protocol).__name__] = best(contenders, 100 * times)
     return found
+
+
+def histories(users: int, rounds: int, times: int) -> Results:
+    """Measure panels over many rounds, the solver, and the simulation of whole histories."""
+    values = np.random.default_rng(1).integers(0, 10, users)
+    whole, chain = Steps(10, 1.0, rounds, 3), LOSUE(10, 2.0, 1.0)
+    for mechanism in (whole, chain):  # compiles and loads
+        Panel(mechanism, 1000, rng=1).tally(values[:1000])
+    panel = Panel(whole, users, rng=1)
+    peaks, seconds, reports = [], 0.0, 0
+    for r in range(rounds):
+        changing = np.random.default_rng(r).integers(0, users, users * 3 // rounds)
+        values[changing] = (values[changing] + 1) % 10
+        start = time.perf_counter()
+        tally = panel.tally(values)
+        seconds += time.perf_counter() - start
+        reports += tally.users
+        if r in (rounds // 8, rounds - 1):
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    other = Panel(chain, users, rng=1)
+    once = min(timed(lambda: other.tally(values)) for _ in range(3 * times))
+    few = np.zeros((4, rounds), np.int64)
+    few[1, rounds // 3 :], few[2, rounds // 2 :], few[3] = 1, 1, 1
+    boolean = Steps(2, 1.0, rounds, 3)
+    work: dict[str, Callable[[], float]] = {
+        "solver": lambda: timed(lambda: Network(many, links, 1.0, [4.0] * 16).variances),
+        "simulated": lambda: timed(lambda: boolean.simulate(few, 1, counts=[10**9 // 4] * 4)),
+        "blocks": lambda: timed(lambda: Steps(10, 1.01 + time.perf_counter() % 1, 1024, 3)),
+    }
+    return {
+        "users": users,
+        "rounds": rounds,
+        "seconds": seconds,
+        "reports": reports,
+        "chain": once / users,
+        "early": peaks[0],
+        "late": peaks[1],
+        **best(work, times),
+    }
 
 
 def simulation(users: int, times: int) -> list[Results]:

@@ -198,6 +198,7 @@ def rows(results: Results) -> str:
         ("breakdown", _breakdown),
         ("functions", _functions),
         ("simulation", _simulation),
+        ("histories", _histories),
         ("tutorials", _tutorials),
         ("tables", _tables),
         ("scale", _scale),
@@ -493,6 +494,29 @@ def _simulation(rows: list[Results]) -> str:
     )
     head = ["protocol", "users simulated", "`simulate`, ms", "users in the batch", "batch, ms"]
     return f"## Simulation\n\n{text}\n\n" + table(head, lines)
+
+
+def _histories(found: Results) -> str:
+    each = found["seconds"] / found["reports"]
+    asked = found["seconds"] / found["users"] / found["rounds"]
+    lines = [
+        ["Steps in a panel, per report", f"{number(1e9 * each)} ns"],
+        ["Steps in a panel, per user and round", f"{number(1e9 * asked)} ns"],
+        ["L-OSUE in a panel, per report", f"{number(1e9 * found['chain'])} ns"],
+        ["Steps divided by L-OSUE, per report (limit 3)", number(each / found["chain"])],
+        [f"memory after {found['rounds'] // 8 + 1} rounds", f"{number(found['early'])} MB"],
+        [f"memory after {found['rounds']} rounds", f"{number(found['late'])} MB"],
+        ["solver, 65,536 rounds (limit 1 s)", f"{number(1e3 * found['solver'])} ms"],
+        ["simulation of 10⁹ users, k = 2", f"{number(1e3 * found['simulated'])} ms"],
+        ["blocks and shares of Steps, 1,024 rounds", f"{number(1e3 * found['blocks'])} ms"],
+    ]
+    text = wrap(
+        f"A panel of {found['users']:,} users reports over {found['rounds']} rounds, k = 10.",
+        "Three changes are allowed, and users change about three times.",
+        "In each round a third of the users report.",
+        "*Memory* is the largest amount that the process used so far.",
+    )
+    return f"## Whole histories\n\n{text}\n\n" + table(["measured", "result"], lines)
 
 
 def _tutorials(rows: list[Results]) -> str:
