@@ -256,6 +256,8 @@ def histories(users: int, rounds: int, times: int) -> Results:
             peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     other = Panel(chain, users, rng=1)
     once = min(timed(lambda: other.tally(values)) for _ in range(3 * times))
+    many = np.ones(2**16)
+    links = [many[2**h :: 2**h] for h in range(16)]
     few = np.zeros((4, rounds), np.int64)
     few[1, rounds // 3 :], few[2, rounds // 2 :], few[3] = 1, 1, 1
     boolean = Steps(2, 1.0, rounds, 3)
