@@ -30,7 +30,11 @@ from multi_freq_ldpy import (
     Stream,
     Tally,
     Tree,
+    audit,
     checks,
+    exact_epsilon,
+    influence,
+    over_rounds,
     registry,
     wire,
 )
@@ -96,6 +100,35 @@ def test_large_histories(history: History, proved: Callable[[str, int], None]) -
 def test_values_are_reported_by_any_of_these_protocols(protocol: str) -> None:
     for name in ("whole_histories", "round_by_round", "round_encoding", "counted", "over_time"):
         checks.run_check(name, Steps(3, 1.0, 2, 1, protocol, values=0.5))
+
+
+@pytest.mark.parametrize("history", SMALL, ids=repr)
+def test_likelihoods_are_those_of_the_distribution(history: History) -> None:
+    values = [1, 0, 1, 0][: history.rounds]
+    law, size = history.law(values), history.at(0).report_bytes
+    for sent in list(law)[:: max(1, len(law) // 20)]:
+        data = b"".join(bytes([255]) * size if each is None else each for each in sent)
+        assert history.likelihood(data, values) == law[sent]
+
+
+def test_likelihoods_need_no_list() -> None:
+    history = Steps(4, 1.0, 64, 3)
+    one, two = np.zeros(64, np.int64), np.arange(64) // 20
+    for seed in range(20):
+        reports = history.randomize(one, seed)
+        ratio = history.likelihood(reports, one) / history.likelihood(reports, two)
+        bound = history.privacy.ratio_history
+        assert bound is not None and 1 / bound <= ratio <= bound
+
+
+def test_analyses_of_single_reports_refuse_histories() -> None:
+    for history in (SMALL[3], SMALL[3].at(1), SMP.of([SMALL[3]])):
+        for analyse in (exact_epsilon, audit, lambda h: influence(h, 100, 3)):
+            with pytest.raises(TypeError, match="single reports, not for whole histories"):
+                analyse(history)
+    empty = SMALL[3].at(0).tally([])
+    with pytest.raises(ValueError, match="history.estimate"):
+        over_rounds([empty, empty])
 
 
 def test_every_class_is_checked() -> None:

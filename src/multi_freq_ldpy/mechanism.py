@@ -876,6 +876,36 @@ def require_mechanism(mechanism: object) -> Mechanism:
     return mechanism
 
 
+def require_single(mechanism: object, verb: str) -> Mechanism:
+    """Return a mechanism of single reports, and refuse mechanisms of whole histories.
+
+    Parameters
+    ----------
+    mechanism : object
+        The object to check.
+    verb : str
+        Name of the function that asks, for the message.
+
+    Returns
+    -------
+    Mechanism
+        The same object.
+
+    Raises
+    ------
+    TypeError
+        If the object is not a protocol or a solution, or if it protects whole histories.
+    """
+    found = require_mechanism(mechanism)
+    of_round = any(hasattr(leaf, "history") for leaf in found.leaves)
+    if found.rounds is not None or of_round:
+        raise TypeError(
+            f"{verb} is for mechanisms of single reports, not for whole histories:"
+            f" {validate.quote(mechanism)}"
+        )
+    return found
+
+
 def _ndim_of(report: Any) -> int:
     """Return the number of dimensions of a report.
 

@@ -19,7 +19,7 @@ from ..core.deprecation import accept_old_names
 from ..core.randomness import Rng, as_stream
 from ..longitudinal.client import Client
 from ..longitudinal.panel import Panel
-from ..mechanism import BATCH, Mechanism
+from ..mechanism import BATCH, Mechanism, require_single
 from ..protocol import Protocol
 from . import evidence, worst_case
 from .evidence import Scores
@@ -181,6 +181,7 @@ def audit(
     if inputs is not None and (not isinstance(inputs, list | tuple) or len(inputs) != 2):
         raise ValueError(f"inputs must be a pair, not {validate.quote(inputs)}")
     if isinstance(mechanism, Mechanism):
+        require_single(mechanism, "audit")
         pair, listed = _choose_pair(mechanism, inputs)
         if times == 1 and statistic is None and listed:
             return _audit_by_law(mechanism, pair, half, risk, rng)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ..core import validate
 from ..core.channel import Channel
 from ..core.deprecation import accept_old_names
-from ..mechanism import Mechanism, require_mechanism
+from ..mechanism import Mechanism, require_single
 from ..protocol import Protocol
 
 
@@ -153,7 +153,7 @@ def influence(mechanism: Mechanism, n: int, m: int) -> Influence | tuple[Influen
     >>> round(influence(SMP(GRR, [10, 10], epsilon=1.0), 100_000, 1000)[1].value, 4)
     0.1235
     """
-    mechanism, users = require_mechanism(mechanism), validate.Integer(1, 2**62)("n", n)
+    mechanism, users = require_single(mechanism, "influence"), validate.Integer(1, 2**62)("n", n)
     malicious = validate.Integer(0, users)("m", m)
     found = tuple(
         Influence(each, seen.channel, users, malicious, float(share))

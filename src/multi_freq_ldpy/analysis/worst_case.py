@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..core import exact, validate
 from ..core.deprecation import accept_old_names
-from ..mechanism import Mechanism, require_mechanism
+from ..mechanism import Mechanism, require_single
 from ..protocol import Protocol
 
 MOST_PAIRS = 2**20
@@ -186,7 +186,7 @@ def exact_epsilon(mechanism: Mechanism) -> ExactEpsilon:
     >>> float(found), float(found.lifetime)
     (1.0, 2.0)
     """
-    require_mechanism(mechanism)
+    require_single(mechanism, "exact_epsilon")
     whole, one = find_losses(mechanism)
     result = ExactEpsilon(whole.ratio, whole.inputs, whole.report)
     result.attribute = one

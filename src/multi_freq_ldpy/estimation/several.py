@@ -389,7 +389,7 @@ class Rounds(list[Estimate | Estimates]):
         >>> tally = history.simulate([[0, 0, 0, 0], [0, 0, 1, 1]], 1, counts=[50_000, 50_000])
         >>> change = history.estimate(tally).difference(3, 0)[1]
         >>> round(change.value, 2), [round(each, 2) for each in change.interval()]
-        (0.5, [0.49, 0.51])
+        (0.51, [0.5, 0.52])
         """
         if self._compare is None:
             raise ValueError(

@@ -34,7 +34,7 @@ from .averages import Asked, Errors, Means, Numbers
 from .blocks import Block
 from .changes import BetweenRounds
 from .diary import Diary, Told
-from .listing import Sent, list_reports
+from .listing import Sent, list_reports, weigh_reports
 from .members import Members
 from .network import Network
 from .paths import Integers, Paths, draw_blocks
@@ -938,7 +938,16 @@ class History(Mechanism):
             None if find_silent(reports[:, r])[0] else reports[0, r].tobytes()
             for r in range(self.rounds)
         )
-        return self.law(value).get(sent, Fraction(0))
+        found = Fraction(0)
+        for path, share in self._paths_of(sent):
+            diary = Diary(self, path)
+            told = [diary.decide(r, value[r : r + 1]) for r in range(self.rounds)]
+            found += share * weigh_reports(self, told, sent)
+        return found
+
+    def _paths_of(self, sent: Sent) -> Iterator[tuple[Paths, Fraction]]:
+        """Yield the paths from which reports may come, with their probabilities."""
+        return self._every_path()
 
     # Simulation
 

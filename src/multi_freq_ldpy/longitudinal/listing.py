@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import product
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..core import validate
 from ..mechanism import LARGEST_LAW
 from ..protocols.formats import symbol_dtype
+from .blocks import Block
 from .diary import Told
 from .paths import Paths
 
@@ -20,73 +22,121 @@ Sent = tuple[bytes | None, ...]
 """All reports of a user as bytes, with None in the rounds without report."""
 
 
+Output = tuple[bytes, Fraction, dict[int, int]]
+"""A report, the probability of its base noise, and the entries of the block that it shows."""
+
+
 def list_reports(
     history: "History", path: Paths, told: Sequence[Sequence[Told]]
 ) -> Iterator[tuple[Sent, Fraction]]:
-    """Yield what one user of a path may send, with probabilities, given what is told."""
+    """Yield the reports that one user of a path may send, with their probabilities."""
     sending = [(r, each[0]) for r, each in enumerate(told) if each]
-    choices = [list(_list_outputs(history, each, int(path.rows[0]))) for _, each in sending]
-    size = 1
-    for each in choices:
-        size *= len(each)
+    choices = [list(_list_outputs(history, each)) for _, each in sending]
+    size = prod(map(len, choices))
     if size > LARGEST_LAW:
         raise ValueError(
             f"distribution of {validate.quote(history)} cannot be listed: one path has"
             f" 2**{size.bit_length() - 1} reports or more"
         )
-    blocks = {each.kind: history.kinds[each.kind].block for _, each in sending}
-    block = next((each for each in blocks.values() if each is not None), None)
     for outputs in product(*choices):
         sent: list[bytes | None] = [None] * history.rounds
-        chance, entries = Fraction(1), dict[int, int]()
-        for (r, _), (report, likely, own) in zip(sending, outputs, strict=True):
-            sent[r] = report
-            chance *= likely
-            for entry, symbol in own.items():
-                if entries.setdefault(entry, symbol) != symbol:
-                    chance = Fraction(0)
-        if block is not None and chance:
-            base = block.base
-            for symbol in entries.values():
-                chance *= base[symbol]
-            chance *= block.mean_density(len(entries), sum(entries.values()))
-        yield tuple(sent), chance
+        for (r, _), output in zip(sending, outputs, strict=True):
+            sent[r] = output[0]
+        yield tuple(sent), _multiply(_block_of(history, told), outputs)
 
 
-def _list_outputs(
-    history: "History", told: Told, row: int
-) -> Iterator[tuple[bytes, Fraction, dict[int, int]]]:
-    """Yield the contents of one report, their probability, and the entries that they show.
+def weigh_reports(history: "History", told: Sequence[Sequence[Told]], sent: Sent) -> Fraction:
+    """Return the probability that one user of a path sends exactly these reports."""
+    outputs = []
+    for each, report in zip(told, sent, strict=True):
+        if bool(each) != (report is not None):
+            return Fraction(0)
+        if report is not None:
+            output = _find_output(history, each[0], report)
+            if output is None:
+                return Fraction(0)
+            outputs.append(output)
+    return _multiply(_block_of(history, told), outputs)
 
-    The probability is that of the symbols that are base noise.
-    """
-    kind, block = told.kind, history.kinds[told.kind].block
-    start, end, entry = int(told.start[0]), int(told.end[0]), int(told.entry[0])
+
+def _block_of(history: "History", told: Sequence[Sequence[Told]]) -> Block | None:
+    """Return the block of a path."""
+    blocks = (history.kinds[each.kind].block for own in told for each in own)
+    return next((block for block in blocks if block is not None), None)
+
+
+def _multiply(block: Block | None, outputs: Sequence[Output]) -> Fraction:
+    """Return the probability of several reports together."""
+    chance, entries = Fraction(1), dict[int, int]()
+    for _, likely, own in outputs:
+        chance *= likely
+        for entry, symbol in own.items():
+            if entries.setdefault(entry, symbol) != symbol:
+                return Fraction(0)
     if block is None:
-        for report, chance in history._one_shot.law(end).items():
-            yield _pad(history, bytes([history._first_kind + kind]) + report), chance, {}
+        return chance
+    for symbol in entries.values():
+        chance *= block.base.get(symbol, Fraction(0))
+    return chance * block.mean_density(len(entries), sum(entries.values())) if chance else chance
+
+
+def _list_outputs(history: "History", told: Told) -> Iterator[Output]:
+    """Yield the possible contents of one report."""
+    block = history.kinds[told.kind].block
+    if block is None:
+        kind = bytes([history._first_kind + told.kind])
+        for report, chance in history._one_shot.law(int(told.end[0])).items():
+            yield (kind + report).ljust(1 + history._longest, b"\0"), chance, {}
         return
-    base, shown = block.base, {}
+    for symbols in product(block.base, repeat=history.symbols):
+        yield _write_symbols(history, told, symbols), *_weigh_symbols(history, told, symbols)
+
+
+def _find_output(history: "History", told: Told, report: bytes) -> Output | None:
+    """Return the probability of one report, or None if its kind or row is another."""
+    if report[0] != history._first_kind + told.kind:
+        return None
+    if history.kinds[told.kind].block is None:
+        protocol = history._one_shot
+        own = report[1 : 1 + protocol.report_bytes]
+        return report, protocol.likelihood(own, int(told.end[0])), {}
+    start, width = 1 + history._row_bytes, -(-history.symbols // 8)
+    rows = (
+        np.frombuffer(report[first : first + width], np.uint8) for first in (start, start + width)
+    )
+    some, minus = (np.unpackbits(row, count=history.symbols, bitorder="little") for row in rows)
+    symbols = tuple((some.astype(int) - 2 * minus).tolist())
+    if _write_symbols(history, told, symbols) != report:
+        return None
+    return report, *_weigh_symbols(history, told, symbols)
+
+
+def _weigh_symbols(
+    history: "History", told: Told, symbols: Sequence[int]
+) -> tuple[Fraction, dict[int, int]]:
+    """Return the probability of the symbols that are base noise, and the entries of the others."""
+    block = history.kinds[told.kind].block
+    assert block is not None
+    start, end, entry = int(told.start[0]), int(told.end[0]), int(told.entry[0])
+    shown = {}
     if entry >= 0 and history.symbols_per_change == 2:
         shown = {start: (entry, -1), end: (entry + 1, 1)}
     elif entry >= 0:
-        sign = int(history._sign(np.array(start), np.array(end), np.array(row)))
-        shown = {0: (entry, sign)}
-    for symbols in product(base, repeat=history.symbols):
-        chance, entries = Fraction(1), {}
-        for place, symbol in enumerate(symbols):
-            if place in shown:
-                which, sign = shown[place]
-                entries[which] = sign * symbol
-            else:
-                chance *= base[symbol]
-        number = symbol_dtype(history.order)
-        head = np.array([row], number).tobytes() if history.encoding == "row" else b""
-        array = np.array(symbols)
-        bits = [np.packbits(each, bitorder="little").tobytes() for each in (array != 0, array < 0)]
-        report = bytes([history._first_kind + kind]) + head + b"".join(bits)
-        yield _pad(history, report), chance, entries
+        shown = {0: (entry, int(history._sign(told.start, told.end, told.rows)[0]))}
+    chance, entries = Fraction(1), {}
+    for place, symbol in enumerate(symbols):
+        if place in shown:
+            which, sign = shown[place]
+            entries[which] = sign * symbol
+        else:
+            chance *= block.base.get(symbol, Fraction(0))
+    return chance, entries
 
 
-def _pad(history: "History", report: bytes) -> bytes:
+def _write_symbols(history: "History", told: Told, symbols: Sequence[int]) -> bytes:
+    """Return a report of steps as bytes."""
+    head = told.rows.astype(symbol_dtype(history.order)).tobytes()[: history._row_bytes]
+    array = np.array(symbols)
+    bits = [np.packbits(each, bitorder="little").tobytes() for each in (array != 0, array < 0)]
+    report = bytes([history._first_kind + told.kind]) + head + b"".join(bits)
     return report.ljust(1 + history._longest, b"\0")

@@ -369,6 +369,8 @@ def over_rounds(tallies: Sequence[Tally]) -> Estimate | Estimates:
     if not given:
         raise ValueError(f"tallies must hold at least one round, not {validate.quote(tallies)}")
     first = given[0]
+    if hasattr(first.mechanism, "history"):
+        raise ValueError("tallies of a history are estimated by history.estimate(tallies)")
     for i, each in enumerate(given):
         if each.mechanism != first.mechanism:
             raise ValueError(

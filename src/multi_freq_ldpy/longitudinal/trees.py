@@ -17,6 +17,7 @@ from .averages import Asked
 from .blocks import Block
 from .diary import Diary
 from .history import MOST_CHANGES, MOST_ROUNDS, Due, History, Kind
+from .listing import Sent
 from .paths import Paths
 from .round import Node
 
@@ -215,6 +216,14 @@ class DDRM(History):
             source, users = source.starting(0), numbers.astype(np.int64)
         coins = source.classes(users, self.rounds, np.full(n, round)).rows(n, 2)
         return np.asarray(coins[:, 0] & 1 == 1)
+
+    def _paths_of(self, sent: Sent) -> Iterator[tuple[Paths, Fraction]]:
+        # The kinds of the reports show the coins of their rounds
+        coins = [report is not None and report[0] == 1 for report in sent]
+        if self.rounds > 62:
+            raise ValueError(f"likelihood is for at most 62 rounds, not rounds={self.rounds}")
+        number = sum(coin << r for r, coin in enumerate(coins))
+        yield Paths(*np.array([[0], [number], [1]])), Fraction(1, 2 ** (self.rounds // 2))
 
     def _every_path(self) -> Iterator[tuple[Paths, Fraction]]:
         even = range(1, self.rounds, 2)
