@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from multi_freq_ldpy import registry
-from multi_freq_ldpy.protocol import OneShot, budgets_of
+from multi_freq_ldpy.protocol import OneShot, budgets_of, needs_options
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", ROOT / "docs" / "api.md"]
@@ -29,7 +29,8 @@ def protocols() -> str:
     rows = []
     for name, cls in registry.PROTOCOLS.items():
         entry, budgets = registry.ENTRIES[name], budgets_of(cls)
-        length = cls(1000, *[2.0, 1.0][-len(budgets) :]).report_bytes
+        options = {"bits": 128} if needs_options(cls) else {}
+        length = cls(1000, *[2.0, 1.0][-len(budgets) :], **options).report_bytes
         given = ", ".join(each.name for each in fields(cls))
         rows.append([f"`{name}({given})`", entry.report, str(length), entry.choose])
     return table(["protocol", "a report is", "bytes at k = 1000, ε = 1", "choose it for"], rows)

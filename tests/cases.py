@@ -19,6 +19,7 @@ from multi_freq_ldpy import (
     SPL,
     SS,
     SUE,
+    Bloom,
     DBitFlipPM,
     best,
     registry,
@@ -28,7 +29,7 @@ from multi_freq_ldpy.mechanism import Mechanism
 from multi_freq_ldpy.protocol import OneShot, budgets_of
 from multi_freq_ldpy.protocols.unary import UnaryEncoding
 
-PROTOCOLS: list[Any] = list(registry.PROTOCOLS.values())
+PROTOCOLS: list[Any] = list(registry.BY_BUDGETS.values())
 ONE_SHOT: list[type[OneShot]] = [cls for cls in PROTOCOLS if issubclass(cls, OneShot)]
 UNARY: list[type[OneShot]] = [cls for cls in ONE_SHOT if issubclass(cls, UnaryEncoding)]
 CHAINS: list[type[Chain]] = [cls for cls in PROTOCOLS if issubclass(cls, Chain)]
@@ -61,6 +62,9 @@ LARGE: list[Any] = [
     *(cls(k, epsilon) for cls in NOISY for k, epsilon in ((24, 1.0), (20, 0.2), (16, 6.0))),
     *(cls(100, 3.0, 1.0) for cls in CHAINS),
     DBitFlipPM(1000, 2.0, b=60, d_bits=40),
+    # There are more than 2⁶⁴ seeds, so reports cannot be listed
+    *(Bloom(2, 1.0, 2), Bloom(3, 0.5, 9), Bloom(3, 2.0, 3, 2), Bloom(20, 3.0, 16, 3)),
+    Bloom(64, 1.0, 32),
 ]
 CASES = SMALL + LARGE
 
@@ -109,6 +113,11 @@ LARGE_SOLUTIONS: list[Any] = [
     RSFD(best, [3, 60, 9], 1.0),
     RSFD([OLH, SS], [150, 30], 2.0),
     SMP.of([SPL(best, [3, 60], 2.0), SMP(best, [5, 300], 2.0), OLH(40, 1.0)]),
+    SMP(Bloom, [3, 2], 1.0, bits=8),
+    SPL(Bloom, [2, 3], 2.0, bits=[8, 6], hashes=2),
+    RSFD(Bloom, [2, 3], 1.0, bits=[8, 16], balance=True),
+    RSFD(Bloom, [3, 2], 1.0, bits=[8, 3], hashes=2),
+    RSFD.of([Bloom(3, 1.0, 8, 2), OUE(4, 1.0), Bloom(2, 1.0, 4)]),
 ]
 SOLUTIONS = SMALL_SOLUTIONS + LARGE_SOLUTIONS
 EVERY: list[Mechanism] = [*CASES, *SOLUTIONS]

@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from multi_freq_ldpy import GRR, HR, LGRR, RSFD, SHE, SMP, SPL, SS, DBitFlipPM
+from multi_freq_ldpy import GRR, HR, LGRR, RSFD, SHE, SMP, SPL, SS, Bloom, DBitFlipPM
 from multi_freq_ldpy.longitudinal.chains import LongitudinalHashing, LongitudinalUnary
 from multi_freq_ldpy.longitudinal.memoized import Chain, Memoized
 from multi_freq_ldpy.protocols.hashing import LocalHashing
@@ -345,6 +345,29 @@ def hadamard(protocol: HR, key: bytes, user: int, value: int) -> bytes:
     return index.to_bytes(protocol.report_bytes, "little")
 
 
+def bloom_filter(protocol: Bloom, seed: int, value: int) -> list[int]:
+    found: list[int] = []
+    draw = 0
+    while len(found) < protocol.hashes:
+        message = seed | (value // 16) << 64 | draw << 96
+        digest = blake2b(message.to_bytes(16, "little")).digest()
+        word = int.from_bytes(digest[value % 16 * 4 :][:4], "little")
+        if word >= 2**32 % protocol.bits and word % protocol.bits not in found:
+            found.append(word % protocol.bits)
+        draw += 1
+    return found
+
+
+def bloom(protocol: Bloom, key: bytes, user: int, value: int) -> bytes:
+    width = -(-protocol.bits // 8)
+    seed = Bytes(part(key, "seed")).number(8 * user, 8)
+    noise = Bytes(part(key, "noise"))
+    sent = row(noise, 2 * width * user, protocol.bits, protocol.weights[1])
+    for place in bloom_filter(protocol, seed, value) if value >= 0 else []:
+        sent ^= 1 << place
+    return seed.to_bytes(8, "little") + sent.to_bytes(width, "little")
+
+
 def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
     words = stream.on(user)
     entries = [noise(words, protocol.weight) + (v == value) for v in range(protocol.k)]
@@ -416,7 +439,7 @@ def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
             zero = solution.fake == "zero" and isinstance(each, UnaryEncoding)
             value = (
                 -1
-                if zero or isinstance(each, LocalHashing | HR)
+                if zero or isinstance(each, LocalHashing | HR | Bloom)
                 else uniform(part(key, f"fake {j}"), user, each.k)
             )
         reports.append(randomize(each, part(key, str(j)), user, value))
@@ -441,6 +464,8 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
         return hashing(protocol, stream, user, value)
     if isinstance(protocol, HR):
         return hadamard(protocol, key, user, value)
+    if isinstance(protocol, Bloom):
+        return bloom(protocol, key, user, value)
     assert isinstance(protocol, SHE)
     return histogram(protocol, stream, user, value)
 

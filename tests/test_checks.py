@@ -31,7 +31,8 @@ def test_check(mechanism: Mechanism, check: str, proved: Callable[[str, int], No
                 "pairs of a report and an input enumerated", listed(tabulate, mechanism).levels.size
             )
     except checks.NotApplicable:
-        # Only enumeration may be not applicable: reports are too many to list
-        assert check in ENUMERATED
+        # Only enumeration may be not applicable, and intervals from unknown distributions
+        known = all(seen.channel.known_law for seen, _ in mechanism.parts)
+        assert check in ENUMERATED or (check == "coverage" and not known)
         unbounded = any(isinstance(each, SHE) for each in mechanism.leaves)
         assert unbounded or mechanism not in SMALL + SMALL_SOLUTIONS

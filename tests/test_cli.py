@@ -636,7 +636,7 @@ def test_comparisons(folder: Path) -> None:
     both = json.loads(
         run("compare", folder / "people.csv", "--column", "region", "--epsilon", 1, *pairs)
     )
-    assert {cell["protocol"] for cell in both} == set(registry.PROTOCOLS)
+    assert {cell["protocol"] for cell in both} == set(registry.BY_BUDGETS)
     for arguments, message in (
         (
             ("--column", "age", "--eps-perm", 2),

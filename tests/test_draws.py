@@ -7,7 +7,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import GRR, OLH, OUE, RSFD, SMP, SPL, SS, DBitFlipPM, Panel, Stream, registry
+from multi_freq_ldpy import (
+    GRR,
+    OLH,
+    OUE,
+    RSFD,
+    SMP,
+    SPL,
+    SS,
+    Bloom,
+    DBitFlipPM,
+    Panel,
+    Stream,
+    registry,
+)
 from multi_freq_ldpy.core import draws
 from multi_freq_ldpy.protocol import budgets_of
 
@@ -16,7 +29,7 @@ from .cases import NESTED
 EVERY: list[Any] = [
     *(
         cls(k, *[3.0, 1.0][: len(budgets_of(cls))])
-        for cls in registry.PROTOCOLS.values()
+        for cls in registry.BY_BUDGETS.values()
         for k in (2, 9, 100)
     ),
     *(OUE(3, 40.0), GRR(2**20, 1.0), SS(5000, 1.0), OLH(2**16, 2.0)),
@@ -24,6 +37,7 @@ EVERY: list[Any] = [
     *(GRR(k, 3.0) for k in (255, 256, 257, 2**16 - 1, 2**16, 2**16 + 1)),
     *(SMP(GRR, [2] * d, 1.0) for d in (255, 256, 257)),
     DBitFlipPM(40, 2.0, b=20, d_bits=3),
+    *(Bloom(9, 1.0, 13), Bloom(100, 2.0, 128, 2), RSFD(Bloom, [3, 20], 1.0, bits=16)),
     *(SPL([GRR, OLH], [3, 30], 2.0), SMP([OUE, SS, GRR], [3, 20, 7], 1.0)),
     *(RSFD(GRR, [3, 2], 1.0), RSFD(OUE, [3, 20], 1.0, fake="zero"), RSFD(OLH, [9, 9], 1.0)),
     *NESTED,

@@ -340,7 +340,9 @@ def test_a_tally_of_a_huge_domain_allocates_nothing(protocol: str) -> None:
     )
     if protocol == "DBitFlipPM":
         budgets = {"eps_perm": 32.0, "b": K, "d_bits": 5}
-    k = 2**28 if protocol in ("SHE", "HR") else K
+    if protocol == "Bloom":
+        budgets |= {"bits": 64, "hashes": 1}
+    k = 2**28 if protocol in ("SHE", "HR", "Bloom") else K
     spec = {"version": 1, "protocol": protocol, "k": k, **budgets}
     for users in (4, 5):
         *_, data = targets.tallies(written("tally_from_bytes", spec, users, [3] * 6))

@@ -95,7 +95,8 @@ def run_python(code: str, *options: str, **environment: str) -> subprocess.Compl
 
 ONE = [
     *(f"{name}(9, *{[3.0, 1.0][: len(budgets_of(cls))]}).randomize(3)"
-      for name, cls in registry.PROTOCOLS.items()),
+      for name, cls in registry.BY_BUDGETS.items()),
+    "Bloom(9, 1.0, 16).randomize(3)",
     *(f"{name}(OUE, [3, 9], 1.0).randomize([2, 8])" for name in registry.SOLUTIONS),
     "Client(LOSUE(100, 2.0, 1.0)).report(3)",
     "Client(SMP([LOLH, LGRR], [9, 4], 2.0, 1.0)).report([3, 3])",

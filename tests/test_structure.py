@@ -47,7 +47,8 @@ from .cases import NESTED, SMALL, SMALL_SOLUTIONS
 
 PACKAGE = Path(ldp.__file__).parent
 ONE_EACH: list[Any] = [
-    *(cls(5, *[3.0, 1.0][: len(budgets_of(cls))]) for cls in registry.PROTOCOLS.values()),
+    *(cls(5, *[3.0, 1.0][: len(budgets_of(cls))]) for cls in registry.BY_BUDGETS.values()),
+    ldp.Bloom(5, 1.0, 16),
     SPL(GRR, [3, 2], 1.0),
     SMP(OUE, [3, 2], 1.0),
     ldp.RSFD(GRR, [3, 2], 1.0),

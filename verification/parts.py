@@ -44,7 +44,7 @@ from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.protocol import OneShot, budgets_of
 from multi_freq_ldpy.randomness import Source
 
-_BUDGETS: dict[Any, int] = {cls: len(budgets_of(cls)) for cls in registry.PROTOCOLS.values()}
+_BUDGETS: dict[Any, int] = {cls: len(budgets_of(cls)) for cls in registry.BY_BUDGETS.values()}
 ONE_SHOT: list[Any] = [cls for cls in _BUDGETS if issubclass(cls, OneShot) and cls is not SHE]
 CHAINS: list[Any] = [cls for cls, budgets in _BUDGETS.items() if budgets == 2]
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .longitudinal.trees import DDRM, Tree
     from .mechanism import Mechanism
     from .protocol import Protocol
+    from .protocols.bloom import Bloom
     from .protocols.grr import GRR
     from .protocols.hadamard import HR
     from .protocols.hashing import BLH, OLH
@@ -68,6 +69,7 @@ __all__ = [
     "THE",
     "Affine",
     "Audit",
+    "Bloom",
     "Channel",
     "Client",
     "Comparison",
@@ -127,6 +129,7 @@ _HOMES = {
     "longitudinal.steps": "Steps",
     "longitudinal.trees": "DDRM Tree",
     "protocol": "Protocol",
+    "protocols.bloom": "Bloom",
     "protocols.grr": "GRR",
     "protocols.hadamard": "HR",
     "protocols.hashing": "BLH OLH",

@@ -136,6 +136,23 @@ def budgets_of(cls: type["Protocol"]) -> list[str]:
     return [each.name for each in fields(cls) if each.name in BUDGETS]
 
 
+def needs_options(cls: type["Protocol"]) -> bool:
+    """Return True if a protocol class needs more than a domain size and budgets.
+
+    Parameters
+    ----------
+    cls : type
+        A protocol class.
+
+    Returns
+    -------
+    bool
+        True if a field other than ``k`` and the budgets has no default.
+    """
+    given = {"k", *BUDGETS}
+    return any(each.name not in given and each.default is MISSING for each in fields(cls))
+
+
 def build_protocol(
     factory: "Callable[..., Protocol]",
     k: int,

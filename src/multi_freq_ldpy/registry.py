@@ -14,7 +14,8 @@ from .longitudinal.round import Round
 from .longitudinal.steps import Steps
 from .longitudinal.trees import DDRM, Tree
 from .mechanism import Mechanism
-from .protocol import Protocol
+from .protocol import Protocol, needs_options
+from .protocols.bloom import Bloom
 from .protocols.grr import GRR
 from .protocols.hadamard import HR
 from .protocols.hashing import BLH, OLH
@@ -67,6 +68,7 @@ ENTRIES = {
         Entry(THE, "k bits", "comparison"),
         Entry(SHE, "k integers", "sums of noisy histograms"),
         Entry(HR, "an index below the least power of two above k", "small budgets, short reports"),
+        Entry(Bloom, "a seed and some bits", "comparison (one-time RAPPOR with Bloom filters)"),
         Entry(LGRR, "a value", "small domains, over time"),
         Entry(LSUE, "k bits", "comparison (basic RAPPOR)"),
         Entry(LSOUE, "k bits", "comparison"),
@@ -93,6 +95,9 @@ ENTRIES = {
 PROTOCOLS: dict[str, type[Protocol]] = {
     name: entry.cls for name, entry in ENTRIES.items() if issubclass(entry.cls, Protocol)
 }
+BY_BUDGETS = {name: cls for name, cls in PROTOCOLS.items() if not needs_options(cls)}
+"""Every protocol that a domain size and budgets determine, by name."""
+
 SOLUTIONS: dict[str, type[Solution]] = {
     name: entry.cls for name, entry in ENTRIES.items() if issubclass(entry.cls, Solution)
 }

@@ -176,13 +176,13 @@ def compare(
     budgets = _all_budgets(epsilon, eps_perm, eps_1)
     names = protocol or [
         name
-        for name in registry.PROTOCOLS
+        for name in registry.BY_BUDGETS
         if _suits(name, budgets, solution if len(column) > 1 else None)
     ]
     for name in names:
-        if name not in registry.PROTOCOLS:
+        if name not in registry.BY_BUDGETS:
             raise ValueError(
-                f"--protocol must be one of {', '.join(registry.PROTOCOLS)}, not {name!r}"
+                f"--protocol must be one of {', '.join(registry.BY_BUDGETS)}, not {name!r}"
             )
     files.require_outputs(force, png, html, csv, inputs=[data])
     if png and png.suffix.lower() != ".png":

@@ -151,13 +151,13 @@ def build_survey(
     if solution not in registry.SOLUTIONS:
         names = ", ".join(registry.SOLUTIONS)
         raise ValueError(f"--solution must be one of {names}, not {solution!r}")
-    if protocol is not None and protocol not in registry.PROTOCOLS:
-        names = ", ".join(registry.PROTOCOLS)
+    if protocol is not None and protocol not in registry.BY_BUDGETS:
+        names = ", ".join(registry.BY_BUDGETS)
         raise ValueError(f"--protocol must be one of {names}, not {protocol!r}")
     if all(each is None for each in budgets.values()):
         raise ValueError("give --epsilon, or --eps-perm and --eps-1")
     require_budgets(**budgets)
-    chosen: Any = best if protocol is None else registry.PROTOCOLS[protocol]
+    chosen: Any = best if protocol is None else registry.BY_BUDGETS[protocol]
     made = registry.SOLUTIONS[solution]
     return Survey(labels, solution=made, protocol=chosen, missing=missing, **budgets)
 

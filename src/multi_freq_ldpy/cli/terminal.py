@@ -25,7 +25,7 @@ from ..estimation.estimate import Estimate
 from ..estimation.postprocess import METHODS
 from ..estimation.rendering import OUTSIDE, find_outside, printable
 from ..estimation.several import Estimates
-from ..protocol import Protocol, budgets_of
+from ..protocol import Protocol, budgets_of, needs_options
 
 Function = Callable[..., None]
 ERRORS = ValueError, TypeError, OSError, ImportError, KeyError, ArithmeticError
@@ -125,8 +125,12 @@ def fail(why: str) -> None:
 
 
 def build_example(cls: type[Protocol], k: int) -> Any:
-    """Return a protocol with the budget 1, or with the budgets 2 and 1 over time."""
-    return cls(k, *([1.0] if len(budgets_of(cls)) == 1 else [2.0, 1.0]))
+    """Return a protocol with the budget 1, or with the budgets 2 and 1 over time.
+
+    Bloom filters have 128 bits.
+    """
+    options = {"bits": 128} if needs_options(cls) else {}
+    return cls(k, *([1.0] if len(budgets_of(cls)) == 1 else [2.0, 1.0]), **options)
 
 
 def require_budgets(**budgets: float | list[float] | None) -> None:

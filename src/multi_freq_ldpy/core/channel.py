@@ -679,7 +679,13 @@ class Affine(Channel):
             product(self.q, self.q, self.others),
         )
 
-    def mixed(self, share: Number, fake: Number, pair: Number | None = None) -> "Affine":
+    def mixed(
+        self,
+        share: Number,
+        fake: Number,
+        pair: Number | None = None,
+        second: Number | None = None,
+    ) -> "Affine":
         """Return the channel of a mixture of real and fake reports.
 
         Parameters
@@ -687,10 +693,13 @@ class Affine(Channel):
         share : float or Fraction
             Probability that a report is real.
         fake : float or Fraction
-            Probability that a fake report contributes 1 to a value.
+            Mean contribution of a fake report to a value.
         pair : float or Fraction, optional
-            Probability that a fake report contributes 1 to two given values. None means that it is
-            not known.
+            Mean product of the contributions of a fake report to two given values. None means that
+            it is not known.
+        second : float or Fraction, optional
+            Mean square of the contribution of a fake report to a value. The default is ``fake``,
+            which is right for contributions of 0 and 1.
 
         Returns
         -------
@@ -700,7 +709,7 @@ class Affine(Channel):
         Raises
         ------
         ValueError
-            If a contribution is not 0 or 1.
+            If a contribution is not 0 or 1, and ``second`` is None.
 
         Examples
         --------
@@ -709,19 +718,25 @@ class Affine(Channel):
         >>> mixed.p, mixed.q
         (0.5, 0.25)
         """
-        if not self.binary:
-            raise ValueError("mixing with fake reports needs contributions of 0 and 1")
+        if not self.binary and second is None:
+            raise ValueError(
+                "mixing with fake reports needs contributions of 0 and 1, or their second moment"
+            )
 
         def mix(real: Any, other: Any) -> Any:
             return None if real is None or other is None else share * real + (1 - share) * other
 
-        p, q = mix(self.p, fake), mix(self.q, fake)
+        squares = None if self.binary else second
         return Affine(
-            p,
-            q,
+            mix(self.p, fake),
+            mix(self.q, fake),
+            mix(self.p2, squares),
+            mix(self.q2, squares),
             own_other=mix(self.own_other, pair),
             others=mix(self.others, pair),
             gap=mix(self.gap, 0),
+            largest=self.largest,
+            smallest=self.smallest,
         )
 
     def group(self, m: int) -> "Affine":

@@ -17,9 +17,11 @@ class Fake:
     """The distribution of a fake report, as far as the aggregator and the guarantee need it.
 
     ``mean`` is the mean contribution of a fake to a value. ``pair`` is the mean product of its
-    contributions to two values. The probability of a report given a value, divided by its
+    contributions to two values. ``second`` is the mean square of a contribution. It is needed only
+    if contributions are not 0 and 1. The probability of a report given a value, divided by its
     probability as a fake, is a ratio with two possible values. ``lows`` holds the smallest and the
-    largest of the lower values, over all reports that tell values apart.
+    largest of the lower values, over all reports that tell values apart. If the ratio has more
+    values, only the two values that are furthest apart count.
 
     ``law()`` lists every fake report with its probability. ``chance(report)`` is the probability of
     one report. If only ``chance`` is given, ``of`` is the protocol whose reports the fakes are.
@@ -34,6 +36,7 @@ class Fake:
     uniform: bool = False
     chance: Callable[[bytes], Fraction] = None  # type: ignore[assignment]
     of: Any = None
+    second: Fraction | None = None
 
     def __post_init__(self) -> None:
         if self.law is None:

@@ -37,6 +37,7 @@ LOOKS = {
     "SHE DBitFlipPM": (INK, "*"),
     "BLH LBLH": (GREY, "P"),
     "HR": (GREEN, "<"),
+    "Bloom": (ORANGE, ">"),
 }
 """Colour and marker of each protocol in all figures. Protocols over time have dashed lines."""
 

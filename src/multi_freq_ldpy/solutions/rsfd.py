@@ -26,7 +26,7 @@ from .side_by_side import SideBySide
 
 def _mix(protocol: Protocol, share: Fraction, fake: Fake) -> Affine:
     """Return the channel of real reports, with probability ``share``, mixed with fakes."""
-    return protocol.moments.mixed(share, fake.mean, fake.pair)
+    return protocol.moments.mixed(share, fake.mean, fake.pair, fake.second)
 
 
 def _nearest(a: int, b: int) -> int:
@@ -114,7 +114,8 @@ class RSFD(SideBySide):
         The budget ε, in order or as ``epsilon``.
     fake : {"zero", "random"}
         Fake reports of unary encodings. "zero" is the randomized zero vector. "random" is the
-        report of a random value. Other protocols have one kind of fake, a uniform report.
+        report of a random value. Other protocols have one kind of fake: the randomized zero vector
+        for ``Bloom``, and a uniform report for the others.
     amplify : bool
         True to report the sampled attribute at ε'. False reports it at ε, which is then the loss
         for any two records. ``SMP`` has less error at that loss.
@@ -128,8 +129,8 @@ class RSFD(SideBySide):
     Raises
     ------
     TypeError
-        If a protocol has no fake reports or has contributions other than 0 and 1. If budgets are
-        missing or do not fit the factory.
+        If a protocol has no fake reports, or if the second moments of its contributions are
+        needed but unknown. If budgets are missing or do not fit the factory.
     ValueError
         If a domain size, a budget or an option is out of range, or if the fakes do not allow
         ``balance``.
@@ -180,11 +181,11 @@ class RSFD(SideBySide):
         validate.choice("fake", self.fake, ("zero", "random"))
         object.__setattr__(self, "balance", validate.flag("balance", self.balance))
         super()._check()
-        for each in self.leaves:
-            if not each.moments.binary:
+        for each, fake in zip(self.leaves, self.fakes, strict=True):
+            if not each.moments.binary and fake.second is None:
                 raise TypeError(
                     f"RSFD needs contributions of 0 and 1, but {validate.quote(each)} has other"
-                    " contributions"
+                    " contributions, and its fakes have no second moment"
                 )
 
     @cached_property
@@ -200,7 +201,8 @@ class RSFD(SideBySide):
         if any(fake.lows[0] != fake.lows[1] for fake in self.fakes):
             raise ValueError(
                 "balance=True needs fakes with the same lower ratio of probabilities for all"
-                f" reports, not fake={self.fake!r}: use fake='zero'"
+                f" reports, not fake={self.fake!r}: use fake='zero', and filters of Bloom with at"
+                " least 2·hashes bits"
             )
         scale = lcm(*(fake.lows[0].numerator for fake in self.fakes))
         inverse = [

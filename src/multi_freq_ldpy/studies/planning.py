@@ -205,7 +205,7 @@ def recommend(
     budgets = check_budgets("epsilon", epsilon)
     found: list[Recommendation] = []
     refused: ValueError | None = None
-    for cls in registry.PROTOCOLS.values():
+    for cls in registry.BY_BUDGETS.values():
         if len(budgets_of(cls)) != len(budgets) or issubclass(cls, Memoized) != (len(budgets) == 2):
             continue
         try:
