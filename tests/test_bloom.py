@@ -218,7 +218,7 @@ def test_losses_do_not_depend_on_domains() -> None:
         assert solution.privacy.ratio_attribute == one
         wide: Any = RSFD(Bloom, [2, 9], epsilon, bits=[16, 99], hashes=[hashes, 1])
         assert wide.privacy.report_attribute == pytest.approx(epsilon, abs=1e-12)
-    with pytest.raises(ValueError, match=r"balance=True needs .* at least 2·hashes bits"):
+    with pytest.raises(ValueError, match=r"balance=True needs .* 2·hashes bits for Bloom"):
         RSFD(Bloom, [2, 3], 1.0, bits=3, hashes=2, balance=True)
 
 

@@ -32,8 +32,8 @@ PIECE = 2**20
 def read_digests(seeds: NDArray[np.uint64], blocks: Counts, draw: int) -> Words:
     """Return the digest of each seed and block of values, as 16 words.
 
-    The digest is BLAKE2b, 64 bytes long, of 16 bytes: the seed (8), the block (4) and the number of
-    the draw (4), all in little endian.
+    The digest is that of BLAKE2b, with 64 bytes. It is computed from 16 bytes: the seed (8), the
+    block (4) and the number of the draw (4), in little endian.
     """
     messages = np.empty(len(seeds), [("seed", "<u8"), ("block", "<u4"), ("draw", "<u4")])
     messages["seed"], messages["block"], messages["draw"] = seeds, blocks, draw

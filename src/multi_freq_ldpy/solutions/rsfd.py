@@ -201,8 +201,7 @@ class RSFD(SideBySide):
         if any(fake.lows[0] != fake.lows[1] for fake in self.fakes):
             raise ValueError(
                 "balance=True needs fakes with the same lower ratio of probabilities for all"
-                f" reports, not fake={self.fake!r}: use fake='zero', and filters of Bloom with at"
-                " least 2·hashes bits"
+                f" reports, not fake={self.fake!r}: use fake='zero', and 2·hashes bits for Bloom"
             )
         scale = lcm(*(fake.lows[0].numerator for fake in self.fakes))
         inverse = [
