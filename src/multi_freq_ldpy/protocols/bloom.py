@@ -128,7 +128,8 @@ class Bloom(OneShot):
     def ratio(self) -> Fraction:
         """The largest ratio of the probabilities of a report under two values, exactly.
 
-        It is the maximum over all seeds. Two filters that share ``overlap`` bits attain it.
+        It is the maximum over all pairs of filters, so no seed has a larger ratio. A seed with two
+        filters that share ``overlap`` bits attains it.
         """
         p, q = self.chances
         return (p / q) ** (2 * (self.hashes - self.overlap))
