@@ -10,6 +10,8 @@ demo: $(VENV)/core
 	$(RUN) examples/three_questions.py
 	@echo
 	$(RUN) examples/twenty_rounds.py
+	@echo
+	$(RUN) examples/changing_values.py
 
 # Install the requirements of all targets, before two targets run at the same time.
 setup: $(VENV)/dev $(VENV)/docs

@@ -1,6 +1,7 @@
 """Tests of the documentation: code runs and prints the shown output, links and names exist."""
 
 import contextlib
+import importlib
 import io
 import re
 import runpy
@@ -99,6 +100,31 @@ def test_promises_name_tests_that_exist() -> None:
     for file, test, laws in named:
         assert f"def {test}(" in (ROOT / "tests" / file).read_text(), test
         assert all(law in checks.CHECKS for law in laws.split(", ") if law), laws
+
+
+DEMOS = re.findall(r"examples/(\w+)\.py", (ROOT / "Makefile").read_text().split("setup:")[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DEMOS)
+def test_demos_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Check that each program of ``make demo`` prints true and estimated shares."""
+    importlib.import_module(name).main()
+    printed = capsys.readouterr().out
+    assert "truth" in printed or "true share" in printed
+    assert printed.count("%") >= 10
+
+
+def test_changing_values_are_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Check the intervals of the program with a seed. A week is outside with probability 1/20."""
+    import changing_values
+
+    changing_values.main(rng=1)
+    printed = capsys.readouterr().out
+    found = re.search(r"(\d+) of 64 intervals", printed)
+    assert found and int(found[1]) >= 56
+    assert printed.count("●") + printed.count("○") == 11
+    assert re.findall(r"loss of a history (\w+)", printed) == ["2", "2", "inf"]
 
 
 @pytest.mark.slow
