@@ -73,9 +73,9 @@ def test_commands_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("path", tables.DOCUMENTS, ids=lambda path: path.name)
-def test_tables_are_those_of_the_registry(path: Path) -> None:
+def test_tables_are_those_of_the_package(path: Path) -> None:
     text = path.read_text()
-    assert len(tables.TABLE.findall(text)) >= 2
+    assert tables.TABLE.findall(text)
     assert tables.fill(text) == text, "run python docs/tables.py"
 
 
