@@ -25,9 +25,10 @@ OVER_TIME = [name for name in registry.PROTOCOLS if name not in ONE_SHOT]
 TABLE = re.compile(r"^([^\n]*table: (\w+)[^\n]*\n)(.*?)^([^\n]*table end)", re.M | re.S)
 
 
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Return a table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
+def table(head: list[str], rows: list[list[str]], left: int | None = None) -> str:
+    """Return a table in Markdown. Columns from number ``left`` on are aligned to the right."""
+    words = len(head) if left is None else left
+    lines = [head, ["---"] * words + ["---:"] * (len(head) - words), *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -125,7 +126,8 @@ def whole_histories() -> str:
     ]
     return table(
         ["mechanism", "given", "estimate", "n · variance"],
-        [[name, given, how, f"{value:.1f}"] for name, given, how, value in rows],
+        [[name, given, how, f"{value:,.1f}"] for name, given, how, value in rows],
+        left=3,
     )
 
 
@@ -149,7 +151,7 @@ def missed_rounds() -> str:
             row += [f"{found[best]:.1f}", f"{best:g}"]
         rows.append(row)
     head = ["missed rounds", "`restorable=True`", "share", "`restorable=False`", "share"]
-    return table(head, rows)
+    return table(head, rows, left=1)
 
 
 def promises() -> str:
@@ -162,16 +164,9 @@ def promises() -> str:
         split = OUE(100, 1 / rounds).variance(1)
         numbers = [once, stays, whole, sampled, split]
         rows.append([str(rounds), *(f"{each:,.1f}" for each in numbers), f"{whole / stays:.1f}"])
-    head = [
-        "rounds",
-        "one report: `OUE`",
-        "a value that stays: `LOSUE`",
-        "a whole history: `Steps`",
-        "a whole history: `Once`",
-        "a whole history: `OUE` with ε/T in each round",
-        "`Steps` against `LOSUE`",
-    ]
-    return table(head, rows)
+    head = ["rounds", "`OUE`", "`LOSUE`", "`Steps`", "`Once`", "`OUE`, ε/T"]
+    head.append("`Steps` / `LOSUE`")
+    return table(head, rows, left=0)
 
 
 def summary(caption: str, names: list[str]) -> str:

@@ -33,8 +33,8 @@ answers = np.empty((weeks, n), np.int64)
 answers[0] = generator.random(n) < 0.08
 changes = np.zeros(n, np.int64)
 for week in range(1, weeks):
-    lost = np.where(week < 20, 0.002, np.where(week < 40, 0.011, 0.002))
-    found = np.where(week < 40, 0.02, 0.05)
+    lost = 0.011 if 20 <= week < 40 else 0.002
+    found = 0.02 if week < 40 else 0.05
     moves = generator.random(n) < np.where(answers[week - 1] == 1, found, lost)
     moves &= changes < 3
     answers[week] = np.where(moves, 1 - answers[week - 1], answers[week - 1])
@@ -85,19 +85,20 @@ names = {
     "Once": "Once: protects the whole history",
     "Steps": "Steps: protects the whole history",
 }
-colours = {"LGRR": "#0072B2", "Once": "#E69F00", "Steps": "#009E73"}
+colours = {"LGRR": "#0072B2", "Once": "#D55E00", "Steps": "#009E73"}
 rounds = {name: Panel(each, n, rng=2).run(answers) for name, each in mechanisms.items()}
 figure, panels = plt.subplots(
     3, 1, figsize=(6.4, 7.2), sharex=True, sharey=True, layout="constrained"
 )
 for panel, (name, found) in zip(panels, rounds.items()):
+    colour = colours[name]
     share = [100 * each.frequencies[1] for each in found]
     low, high = np.array([100 * each.interval()[1] for each in found]).T
     error = np.mean([100 * each.std[1] for each in found])
-    panel.fill_between(range(weeks), low, high, color=colours[name], alpha=0.2, lw=0)
-    panel.plot(share, color=colours[name], lw=1.6)
+    panel.fill_between(range(weeks), low, high, color=colour, alpha=0.2, lw=0)
+    panel.plot(share, color=colour, lw=1.6)
     panel.plot(100 * truth, "--", color="black", lw=1.1)
-    panel.set_title(names[name], fontsize=10, loc="left", color=colours[name], weight="bold")
+    panel.set_title(names[name], fontsize=10, loc="left", color=colour, weight="bold")
     panel.set_title(f"standard error {error:.1f} points", fontsize=9, loc="right")
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(axis="y", alpha=0.25)
