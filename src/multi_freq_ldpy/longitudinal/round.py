@@ -156,7 +156,11 @@ class Round(Mechanism):
         """
         return n[[own.start for own in self._slots]]
 
-    cells = property(lambda self: self._entries)
+    @property
+    def cells(self) -> int:
+        """The number of counts."""
+        return self._entries
+
     answering = (Fraction(0),)
     _answers_all = False
 
