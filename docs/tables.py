@@ -188,7 +188,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "several": lambda: summary("Several attributes", list(registry.SOLUTIONS)),
     "over_time": lambda: summary(
         "Over time",
-        [*OVER_TIME, "Client", "Panel", "over_rounds", "LimitReached"],
+        [
+            *OVER_TIME,
+            *("Client", "Panel", "over_rounds", "LimitReached"),
+            *("Thresh", "~longitudinal.thresh.Device", "~longitudinal.thresh.Devices"),
+        ],
     ),
     "changing": lambda: summary(
         "Whole histories",

@@ -46,7 +46,7 @@ SHARED = {
     ("f", "float"): "True frequency of the value.",
 }
 # Parameters of the same name and type that mean something else
-OTHER = {("Audit", "epsilon"), ("audit", "n"), ("Stream.spawn", "n")}
+OTHER = {("Audit", "epsilon"), ("Thresh", "epsilon"), ("audit", "n"), ("Stream.spawn", "n")}
 
 
 def find_object(path: str) -> Any:

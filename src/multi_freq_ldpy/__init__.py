@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .longitudinal.once import Once
     from .longitudinal.panel import Panel, over_rounds
     from .longitudinal.steps import Steps
+    from .longitudinal.thresh import Thresh
     from .longitudinal.trees import DDRM, Tree
     from .mechanism import Mechanism
     from .protocol import Protocol
@@ -90,6 +91,7 @@ __all__ = [
     "Stream",
     "Survey",
     "Tally",
+    "Thresh",
     "Tree",
     "audit",
     "best",
@@ -127,6 +129,7 @@ _HOMES = {
     "longitudinal.once": "Once",
     "longitudinal.panel": "Panel over_rounds",
     "longitudinal.steps": "Steps",
+    "longitudinal.thresh": "Thresh",
     "longitudinal.trees": "DDRM Tree",
     "protocol": "Protocol",
     "protocols.bloom": "Bloom",

@@ -133,6 +133,28 @@ class Budget:
         ]
 
 
+class Between:
+    """A real number strictly between two others."""
+
+    def __init__(self, low: float, high: float) -> None:
+        self.low, self.high = low, high
+
+    def __call__(self, name: str, value: object) -> float:
+        """Return ``value`` as a float."""
+        if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+            raise TypeError(f"{name} must be a real number, not {quote(value)}")
+        if not self.low < value < self.high:
+            raise ValueError(
+                f"{name} must be greater than {self.low:g} and less than {self.high:g}, not"
+                f" {quote(value)}"
+            )
+        return float(value)
+
+    def list_invalid(self) -> list[Any]:
+        """Return values that must be refused."""
+        return [self.low, self.high, -math.inf, math.inf, math.nan, "0.5", None, True, [0.5], 1j]
+
+
 class Choice:
     """One of a few allowed values."""
 
