@@ -286,6 +286,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"share": 1.0}, "share must be"),
     ({"share": float("nan")}, "share must be"),
     ({"share": "half"}, "share must be"),
+    ({"share": 10**400}, "share must be"),
     ({"share": 1e-300}, "epsilon=1.0 is too small"),
 ]
 

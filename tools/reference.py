@@ -35,9 +35,9 @@ RNG = (
     "Source of randomness. None, the default, is the operating system: use it to collect. "
     "Seeds are for simulations."
 )
-SHARED = {
+SHARED: dict[tuple[str, str], str | tuple[str, ...]] = {
     ("k", "int"): "Number of possible values, which are 0, …, k − 1.",
-    ("epsilon", "float"): "Privacy budget of one report.",
+    ("epsilon", "float"): ("Privacy budget of one report.", "Privacy budget of the whole history."),
     ("eps_perm", "float"): "Privacy budget of all reports about an unchanged value.",
     ("eps_1", "float"): "Privacy budget of the first report.",
     ("rng", "None, int, SeedSequence, Generator or Stream"): RNG,
@@ -46,7 +46,7 @@ SHARED = {
     ("f", "float"): "True frequency of the value.",
 }
 # Parameters of the same name and type that mean something else
-OTHER = {("Audit", "epsilon"), ("Thresh", "epsilon"), ("audit", "n"), ("Stream.spawn", "n")}
+OTHER = {("Audit", "epsilon"), ("audit", "n"), ("Stream.spawn", "n")}
 
 
 def find_object(path: str) -> Any:

@@ -143,16 +143,32 @@ class Between:
         """Return ``value`` as a float."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
             raise TypeError(f"{name} must be a real number, not {quote(value)}")
-        if not self.low < value < self.high:
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not self.low < number < self.high:
             raise ValueError(
                 f"{name} must be greater than {self.low:g} and less than {self.high:g}, not"
                 f" {quote(value)}"
             )
-        return float(value)
+        return number
 
     def list_invalid(self) -> list[Any]:
         """Return values that must be refused."""
-        return [self.low, self.high, -math.inf, math.inf, math.nan, "0.5", None, True, [0.5], 1j]
+        return [
+            self.low,
+            self.high,
+            10**400,
+            -math.inf,
+            math.inf,
+            math.nan,
+            "0.5",
+            None,
+            True,
+            [0.5],
+            1j,
+        ]
 
 
 class Choice:

@@ -416,8 +416,8 @@ class Devices:
         Raises
         ------
         ValueError
-            If there was one answer per epoch already, if a local mean is not from 0 to 1, or if
-            ``means`` does not have one entry per device.
+            If there was one answer per epoch already, or if a local mean is not from 0 to 1. Also
+            if ``means`` does not have one entry per device.
 
         Examples
         --------

@@ -22,6 +22,7 @@ from ..core.channel import Channel
 from ..core.randomness import Stream
 from ..core.tally import Tally
 from ..estimation import postprocess
+from ..mechanism import Mechanism
 from ..protocol import Protocol
 
 R = TypeVar("R")
@@ -100,12 +101,12 @@ def remember_by_parameters(function: Callable[..., R]) -> Callable[..., R]:
     remembered = lru_cache(maxsize=512, typed=True)(function)
 
     @wraps(function)
-    def lookup(*parameters: Any) -> R:
+    def lookup(*parameters: Any, **named: Any) -> R:
         try:
-            return remembered(*parameters)
+            return remembered(*parameters, **named)
         # A parameter that cannot be looked up is wrong: the function itself names it
         except TypeError:
-            return function(*parameters)
+            return function(*parameters, **named)
 
     return lookup
 
@@ -156,9 +157,9 @@ def require_reports(reports: Any) -> Any:
     return reports
 
 
-def is_packed(protocol: Protocol, reports: Any) -> bool:
-    """Tell whether the reports are an array that ``protocol.randomize`` makes."""
-    empty = np.empty(0, protocol.report_dtype)
+def is_packed(mechanism: Mechanism, reports: Any) -> bool:
+    """Tell whether the reports are an array that ``mechanism.randomize`` makes."""
+    empty = np.empty(0, mechanism.report_dtype)
     return (
         isinstance(reports, np.ndarray)
         and reports.dtype == empty.dtype
