@@ -626,6 +626,20 @@ def test_users_beyond_the_bound_are_counted_and_move_the_estimate() -> None:
     assert np.abs(bias).max() > 0.02 and np.abs(bias).max() < 0.6
 
 
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
+def test_errors_hold_if_all_users_change(epsilon: float) -> None:
+    """Compare standard errors with 300 repetitions in which half rise and half fall."""
+    history = Steps(2, epsilon, 4, 1, values=0.5)
+    values = np.array([[0, 0, 1, 1], [1, 1, 0, 0]])
+    found, stated = [], []
+    for seed in range(300):
+        rounds = history.estimate(history.simulate(values, seed, counts=[1000, 1000]))
+        found.append([float(each.frequencies[1]) for each in rounds])  # type: ignore[union-attr]
+        stated.append([float(each.std[1]) for each in rounds])  # type: ignore[union-attr]
+    ratio = np.mean(np.var(found, axis=0) / np.mean(np.square(stated), axis=0))
+    assert ratio == pytest.approx(1, abs=0.2)
+
+
 def test_online_estimates_use_no_later_reports() -> None:
     history = Steps(3, 1.0, 16, 2, values=0.5)
     tally = history.simulate(np.tile([0, 1] * 8, (1, 1)), 1, counts=[10_000])

@@ -129,7 +129,7 @@ class Block:
         >>> [round(float(each), 3) for each in (block.spread(1), block.spread(1, known=True))]
         [1.97, 1.436]
         """
-        low, high = (self.mean_density(told, margin) for margin in (-told, told))
+        low, high = _extreme_densities(self, told)
         return max(high, 1 / low) if known else high / low
 
     @property
@@ -207,6 +207,18 @@ class Block:
         """The exact distribution of base noise."""
         q = Fraction(1, 2**self.bits)
         return {1: q, -1: q} if self.bits == 1 else {1: q, -1: q, 0: 1 - 2 * q}
+
+
+@lru_cache(maxsize=1024)
+def _extreme_densities(block: Block, told: int) -> tuple[Fraction, Fraction]:
+    """Return the least and the largest density of some told entries."""
+    return block.mean_density(told, -told), block.mean_density(told, told)
+
+
+@lru_cache(maxsize=256)
+def share_block(symbols: int, epsilon: float, kind: str = "ball") -> Block:
+    """Return a block, the same object for the same parameters, because its numbers take time."""
+    return Block(symbols, epsilon, kind)
 
 
 @lru_cache(maxsize=256)

@@ -173,6 +173,8 @@ class Diary:
             source = np.argsort(given)
             places = given[source]
         for kind, low, high, chosen in self.history._due(self, round):
+            if low == high:
+                continue
             here: Any = slice(low, high)
             if places is None:
                 if chosen is not None:

@@ -43,6 +43,9 @@ from .round import Node, Round
 Due = tuple[int, int, int, NDArray[np.bool_] | None]
 """A kind, the first and the end of its users in the order of paths, and a mask among them."""
 
+LARGEST_HISTORY = 2**31 - 1
+"""The largest number of bytes of all reports of a user, above which a dtype overflows."""
+
 MOST_ROUNDS = 2**16
 MOST_CHANGES = 32
 MOST_ONLINE = 2**12
@@ -107,6 +110,11 @@ class History(Mechanism):
     def __post_init__(self) -> None:
         check_declared(self)
         _ = self.kinds, self.privacy
+        if (size := self.rounds * (1 + self._longest)) > LARGEST_HISTORY:
+            raise ValueError(
+                f"rounds={self.rounds} reports of {1 + self._longest} bytes must have at most"
+                f" {LARGEST_HISTORY} bytes together, not {size}: use another protocol or encoding"
+            )
 
     # Declared by a subclass
 
@@ -364,7 +372,7 @@ class History(Mechanism):
                     found = counts[r][slots[i]]
                     mean = self._mean(found[:k], n, block)
                     if block is not None:
-                        factor = self._spread(found[k:] / n, block)
+                        factor = self._spread(found[k:] / n, mean, node.kind)
                 if node.start:
                     h = (node.end - node.start).bit_length() - 1
                     place = node.end // 2**h - 2
@@ -378,17 +386,21 @@ class History(Mechanism):
         network = Network(grounds, steps, costs, step_costs.tolist())
         return Means(network, values, means, own, other, factors)
 
-    def _spread(self, some: Numbers, block: Block) -> Numbers:
+    def _spread(self, some: Numbers, mean: Numbers, kind: int) -> Numbers:
         """Return the variance of a report of a step, divided by its cost, for each value.
 
         ``some`` is the share of symbols that are not 0. It is larger than that of base noise if
-        users tell changes.
+        users tell changes. Users who change differ from each other, so their choice adds variance.
+        This part is that of a sample without replacement.
         """
-        least, most = float(block.noise), float(block.second)
-        # Told symbols differ in variance, and their means do not count as variance
+        own = self.kinds[kind]
+        assert own.block is not None
+        scale = float(self._row_factor / own.block.gap)
+        least, most = float(own.block.noise), float(own.block.second)
         telling = np.clip((some - least) / (most - least), 0, 1) if most > least else 0 * some
-        noise = np.maximum(some / float(block.gap) ** 2 - telling, 0) / float(block.cost)
-        return np.broadcast_to(noise, self.k)
+        drawn = np.clip(mean**2, 0, telling)
+        noise = some * scale**2 - drawn - float(own.share) * (telling - drawn)
+        return np.maximum(noise, 0) / self._costs[kind] * np.ones(self.k)
 
     @cached_property
     def _costs(self) -> list[float]:
@@ -460,7 +472,9 @@ class History(Mechanism):
     ) -> NDArray[np.float64]:
         """Return the variance of the estimated frequency in each round, after all rounds.
 
-        It is exact for users whose values do not change. Users who change add little.
+        It is exact for users whose values do not change. Users who change add variance: little for
+        budgets up to 1, and up to several times as much for large budgets and many changes. Use
+        ``simulate`` to plan for them. The errors of estimates take them into account.
 
         Parameters
         ----------

@@ -16,7 +16,7 @@ from ..core import validate
 from ..core.randomness import Source
 from ..protocol import OneShot, check_declared, declared
 from .averages import Asked
-from .blocks import Block
+from .blocks import Block, share_block
 from .history import MOST_CHANGES, MOST_ROUNDS, PROTOCOLS, History, Kind
 from .paths import Paths
 
@@ -124,7 +124,7 @@ class Steps(History):
 
     def _block(self, length: int) -> Block:
         most = min(self.changes, self.rounds // length - 1)
-        return Block(self.symbols_per_change * most, self.epsilon)
+        return share_block(self.symbols_per_change * most, self.epsilon)
 
     def _draw_paths(self, memory: Source, n: int) -> Paths:
         source = memory.part(b"plan")

@@ -14,7 +14,7 @@ from ..core.randomness import Source
 from ..mechanism import Counts
 from ..protocol import declared
 from .averages import Asked
-from .blocks import Block
+from .blocks import Block, share_block
 from .diary import Diary
 from .history import MOST_CHANGES, MOST_ROUNDS, Due, History, Kind
 from .listing import Sent
@@ -77,7 +77,7 @@ class Tree(History):
         )
 
     def _block(self, length: int) -> Block:
-        return Block(min(self.changes, self.rounds // length), self.epsilon, self.kernel)
+        return share_block(min(self.changes, self.rounds // length), self.epsilon, self.kernel)
 
     def _draw_paths(self, memory: Source, n: int) -> Paths:
         kinds = memory.part(b"plan").part(b"kind").below(n, len(self.kinds))
@@ -139,7 +139,7 @@ class DDRM(History):
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """Short steps, which everybody reports in odd rounds, and long steps."""
-        block = Block(self.reports, self.epsilon, self.kernel)
+        block = share_block(self.reports, self.epsilon, self.kernel)
         return Kind(Fraction(1), 1, block), Kind(Fraction(1, 2), 2, block)
 
     def nodes(self, round: int) -> tuple[Node, ...]:
