@@ -16,11 +16,13 @@ import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from multi_freq_ldpy import (
     BLH,
+    DDRM,
     GRR,
     LBLH,
     LGRR,
@@ -40,8 +42,11 @@ from multi_freq_ldpy import (
     THE,
     Client,
     DBitFlipPM,
+    Once,
+    Steps,
     Survey,
     Tally,
+    Tree,
     registry,
     wire,
 )
@@ -81,10 +86,26 @@ WIDE: tuple[Any, ...] = (
     SMP.of([GRR(LARGEST, 30.0), BLH(LARGEST, 1.0), OUE(9, 1.0), SHE(2, 1.0)]),
     SMP(GRR, [2] * 300, 1.0),
 )
-MECHANISMS = SMALL + WIDE
+SMALL_HISTORIES: tuple[Any, ...] = (
+    Once(2, 1.0, 3, "GRR"),
+    Steps(3, 1.0, 3, 1, values=0.5),
+    Steps(3, 1.0, 4, 1, "GRR", "row", 0.5),
+    Tree(2.0, 4, 1),
+    DDRM(1.0, 4, 2),
+)
+ROUNDS: tuple[Any, ...] = tuple(
+    history.at(r) for history in SMALL_HISTORIES for r in range(history.rounds)
+)
+WIDE_ROUNDS: tuple[Any, ...] = (
+    Steps(300, 2.0, 64, 3, values=0.5).at(31),
+    SMP(Steps, [3, 20], epsilon=1.0, rounds=8, changes=1).at(3),
+    SPL(Steps, [3, 20], epsilon=1.0, rounds=8, changes=1).at(3),
+)
+MECHANISMS = SMALL + WIDE + ROUNDS + WIDE_ROUNDS
 
 ONCE = Survey({"smokes": ["yes", "no"], "age": [1, 2, 3]}, epsilon=2.0)
 DEVICE = LGRR(5, eps_perm=2.0, eps_1=1.0)
+HISTORY = Steps(3, 2.0, 8, 2, values=0.5)
 
 
 @cache
@@ -92,6 +113,15 @@ def listed(number: int) -> frozenset[bytes]:
     """Return every report of a small protocol or solution, in wire format."""
     mechanism = SMALL[number]
     return frozenset(mechanism.law([0] * mechanism.d if hasattr(mechanism, "d") else 0))
+
+
+@cache
+def listed_round(number: int) -> frozenset[bytes]:
+    """Return every report of one round of a small history, in wire format."""
+    own = ROUNDS[number]
+    inputs = product(range(own.history.k), repeat=own.history.rounds)
+    sent = (report for each in inputs for report in own.history.law(each))
+    return frozenset(report[own.round] for report in sent if report[own.round] is not None)
 
 
 def cheap(mechanism: Any) -> None:
@@ -116,12 +146,11 @@ def wire_decode(data: bytes) -> None:
         assert wire.encode(mechanism, reports) == data
         if mechanism.parts[-1][1].stop < 10_000:
             assert mechanism.tally(reports).users == len(reports)
-    if number < len(SMALL):
-        size = mechanism.report_bytes
-        honest = len(data) % size == 0 and all(
-            data[i : i + size] in listed(number) for i in range(0, len(data), size)
-        )
-        assert accepted == honest
+    size, small = mechanism.report_bytes, number - len(SMALL + WIDE)
+    if number < len(SMALL) or 0 <= small < len(ROUNDS):
+        support = listed(number) if small < 0 else listed_round(small)
+        parts = [data[i : i + size] for i in range(0, len(data), size)]
+        assert accepted == (len(data) % size == 0 and all(each in support for each in parts))
 
 
 def tallies(data: bytes) -> Iterator[bytes]:
@@ -142,7 +171,8 @@ def counted(tally: Tally) -> None:
     """Use a tally that was read."""
     assert Tally.from_bytes(tally.to_bytes()) == tally
     assert len(repr(tally)) and tally.counts.size == tally.mechanism.parts[-1][1].stop
-    tally.mechanism.estimate(tally)
+    if not any(hasattr(leaf, "history") for leaf in tally.mechanism.leaves):
+        tally.mechanism.estimate(tally)  # a round is estimated together with others
 
 
 def tally_from_bytes(data: bytes) -> None:
@@ -254,13 +284,26 @@ def client_file(data: bytes) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
         path.write_bytes(each)
         try:
-            client = Client.open(path, DEVICE)
+            device = DEVICE if state.history is None else HISTORY
+            client = Client.open(path, device)
         except ValueError:
             assert path.read_bytes() == each, "a file that is refused was changed"
             continue
         before = client.spent
         assert client.secret == state.secret and 0 <= before < math.inf
-        assert client.report(1) in range(DEVICE.k) and client.spent >= before
+        if device is DEVICE:
+            assert client.report(1) in range(DEVICE.k)
+        else:
+            report_rounds(client)
+        assert client.spent >= before
+
+
+def report_rounds(client: Client) -> None:
+    """Ask a device for the last round of its file and for all later rounds."""
+    for r in range(max(0, client._members.last), HISTORY.rounds):
+        report = client.report(1, round=r)
+        if report is not None:
+            wire.decode(HISTORY.at(r), report.tobytes())
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
