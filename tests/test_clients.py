@@ -466,7 +466,7 @@ def test_a_fork_while_the_ledger_is_held(tmp_path: Path) -> None:
     client = Client(LGRR(5, 2.0, 1.0))
     client.report(0)
     with client._lock:
-        child, reading = forked(lambda pipe: os.write(pipe, b"%d" % client.report(1)))
+        child, reading = forked(lambda pipe: os.write(pipe, str(client.report(1)).encode()))
         assert everything(reading) in (b"0", b"1", b"2", b"3", b"4")
     os.waitpid(child, 0)
 

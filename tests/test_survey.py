@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,12 @@ from multi_freq_ldpy import (
     SPL,
     DBitFlipPM,
     Estimate,
+    Once,
     Rounds,
+    Steps,
     Stream,
     Survey,
+    Tree,
     best,
     datasets,
     over_rounds,
@@ -185,6 +189,28 @@ def test_truth_values_are_no_numbers() -> None:
             "other='x' must be a declared category",
         ),
         (lambda: Survey({"a": [1, 2]}, epsilon=1.0, other=1, missing=1), "different categories"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, rounds=4), "rounds=4 needs changes"),
+        (lambda: Survey({"a": [1, 2]}, epsilon=1.0, changes=1), "changes=1 needs rounds"),
+        (lambda: Survey({"a": [1, 2]}, 1.0, rounds=1, changes=1), "rounds must be an integer"),
+        (lambda: Survey({"a": [1, 2]}, 1.0, rounds=4, changes=0), "changes must be an integer"),
+        (lambda: Survey({"a": [1, 2]}, rounds=4, changes=1), "not no budget"),
+        (
+            lambda: Survey({"a": [1, 2]}, eps_perm=2.0, eps_1=1.0, rounds=4, changes=1),
+            "needs the budget epsilon of the whole history, not eps_perm, eps_1",
+        ),
+        (
+            lambda: Survey({"a": [1, 2]}, 1.0, rounds=4, changes=1, protocol=[GRR]),
+            "Steps or Once with rounds=4, or a function of k, epsilon and rounds, not GRR",
+        ),
+        (lambda: Survey({"a": [1, 2]}, 1.0, rounds=4, changes=1, protocol=Tree), "not Tree"),
+        (
+            lambda: Survey({"a": [1, 2]}, 1.0, rounds=4, changes=1, protocol=Once),
+            "changes=1 is not for Once",
+        ),
+        (
+            lambda: Survey({"a": [1, 2]}, 1.0, rounds=4, changes=1, solution=RSFD),
+            "RSFD takes protocols only",
+        ),
     ],
 )
 def test_wrong_surveys(make: Any, message: str) -> None:
@@ -205,6 +231,8 @@ def test_wrong_surveys(make: Any, message: str) -> None:
             missing=False,
         ),
         Survey(ATTRIBUTES, eps_perm=2.0, eps_1=1.0, protocol=LOSUE),
+        Survey(ATTRIBUTES, epsilon=1.0, rounds=8, changes=2),
+        Survey(ATTRIBUTES, epsilon=1.0, rounds=8, protocol=Once, solution=SPL),
     ],
     ids=repr,
 )
@@ -545,6 +573,7 @@ def test_many_categories_are_quick() -> None:
         (Survey({"a": ["x", "y", "z"], "b": list(range(20))}, epsilon=2.0), 1),
         (Survey({"a": ["x", "y", "z"], "b": list(range(20))}, epsilon=2.0, solution=SPL), 1),
         (Survey({"a": ["x", "y", "z"], "b": list(range(20))}, eps_perm=4.0, eps_1=2.0), 3),
+        (Survey({"a": ["x", "y", "z"], "b": list(range(20))}, 2.0, rounds=4, changes=1), 4),
     ],
     ids=str,
 )
@@ -590,6 +619,147 @@ def test_rehearsals_are_tables_and_refuse() -> None:
     ):
         with pytest.raises((ValueError, TypeError), match=match):
             wrong()
+
+
+def test_rehearsals_of_histories_have_all_rounds() -> None:
+    survey = Survey({"a": ["x", "y"]}, epsilon=2.0, rounds=4, changes=1)
+    found = survey.rehearse(500, rng=1)
+    assert found.rounds == 4 and found.to_frame("dict") == survey.rehearse(
+        500, None, 4, 1
+    ).to_frame("dict")
+    assert repr(found).startswith(
+        "Rehearsal with 500 simulated users, who send 4 bytes each in some of 4 rounds."
+    )
+    with pytest.raises(ValueError, match="rounds must be 4, those of the survey, not 3"):
+        survey.rehearse(500, rounds=3)
+
+
+# Half of the users answer 52 from round 2 on
+DRIFT: list[dict[str, list[Any]]] = [
+    PEOPLE | {"age": [30, 41] * 1000},
+    PEOPLE | {"age": [30, 41] * 1000},
+    PEOPLE | {"age": [30, 52] * 1000},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"changes": 1},
+        {"protocol": Once},
+        {"changes": 1, "solution": SPL, "protocol": partial(Steps, values=0.5)},
+    ],
+    ids=str,
+)
+def test_whole_histories(kind: str, options: dict[str, Any]) -> None:
+    """Check estimates of histories, from reports, from tallies in bytes and from a panel."""
+    survey = Survey(ATTRIBUTES, epsilon=8.0, rounds=4, **options)
+    assert survey.rounds == 4 and survey.longitudinal
+    assert survey.privacy.history == pytest.approx(8.0, abs=1e-9)
+    tables = [KINDS[kind](each) for each in DRIFT]
+    reports = survey.randomize(tables, rng=5)
+    assert [type(each) for each in reports] == [type(tables[0])] * 3
+    if kind == "pandas":
+        assert 0 < len(reports[0]) < 2000 and set(reports[0].index) <= set(range(2000))
+    tallies = [survey.tally(each, round=r) for r, each in enumerate(reports)]
+    kept = [survey.unpack(survey.pack(each)) for each in tallies]
+    assert kept == tallies and [survey.round_of(each) for each in kept] == [0, 1, 2]
+    assert {each.survey for each in kept} == {survey.digest}
+    found = survey.estimate(kept)
+    for rounds in (found, survey.estimate(reports), survey.panel(2000, rng=5).run(tables)):
+        assert isinstance(rounds, Rounds) and len(rounds) == 3
+        assert rounds[0].names == ["smokes", "age"]
+        for r, each in enumerate(rounds):
+            truth = [0.5, 0.0, 0.5] if r == 2 else [0.5, 0.5, 0.0]
+            assert (np.abs(each["age"].frequencies - truth) < 6 * each["age"].std).all()
+            assert (
+                np.abs(each["smokes"].frequencies - [0.25, 0.75]) < 6 * each["smokes"].std
+            ).all()
+    change = found.attribute("age").difference(2, 1)
+    assert change.name == "age" and abs(change[52].value - 0.5) < 6 * change[52].std
+    assert found.attribute(1).difference(2, 1)[52].value == change[52].value
+    online = survey.estimate(kept, smooth=False, users=2000)
+    assert online[2]["age"].frequencies == pytest.approx(found[2]["age"].frequencies)
+    # Steps tell of earlier rounds, values do not
+    same = online[0]["age"].frequencies == pytest.approx(found[0]["age"].frequencies)
+    assert same == ("changes" not in options)
+
+
+def test_rounds_are_kept_apart(tmp_path: Path) -> None:
+    """Check that a round is required, that others are refused, and that nothing else has rounds."""
+    survey = Survey(ATTRIBUTES, epsilon=4.0, rounds=4, changes=1)
+    once = Survey(ATTRIBUTES, epsilon=4.0)
+    other = Survey(ATTRIBUTES | {"age": [1, 2, 3]}, epsilon=4.0, rounds=4, changes=1)
+    longer = Survey(ATTRIBUTES, epsilon=4.0, rounds=8, changes=1)
+    reports = survey.randomize([pd.DataFrame(each) for each in DRIFT], rng=1)
+    first = survey.tally(reports[0], round=0)
+    found = survey.estimate([first])
+    cases: list[tuple[Any, str]] = [
+        (lambda: survey.tally(reports[0]), "round must be given"),
+        (lambda: survey.tally(reports[0], round=1), "reports are of round 0, not of round 1"),
+        (lambda: survey.tally(reports[0], round=4), "round must be an integer from 0 to 3"),
+        (lambda: other.tally(reports[0], round=0), "reports are of another survey"),
+        (lambda: once.tally([], round=0), "round=0 is for surveys with rounds"),
+        (lambda: once.estimate([], users=3), "smooth and users are for surveys with rounds"),
+        (lambda: survey.estimate(reports[0]), "reports must be a list with the tally"),
+        (lambda: survey.estimate([first, first]), r"reports\[1\] must be the tally of round 1"),
+        (lambda: survey.estimate([other.tally([], round=0)]), "tally is of another survey"),
+        (lambda: survey.pack(once.tally([])), "tally is of another survey"),
+        (lambda: survey.pack(longer.solution.at(5).tally([])), "must be that of a round"),
+        (lambda: survey.pack(longer.solution.at(2).tally([])), "tally was counted by"),
+        (lambda: other.unpack(survey.pack(first)), "another survey"),
+        (lambda: survey.randomize(DRIFT[0]), "table must be a list of tables, one per round"),
+        (lambda: survey.randomize(DRIFT * 2), "table must have at most rounds=4 tables, not 6"),
+        (
+            lambda: survey.randomize_one({"smokes": "no", "age": 30}),
+            "survey with rounds asks again",
+        ),
+        (lambda: once.client(tmp_path / "c"), "asks once"),
+        (lambda: found.difference(0, 0), r"use attribute\(name\).difference"),
+        (lambda: found.attribute("sex"), "attribute must be one of 'smokes', 'age'"),
+        (lambda: found.attribute("age").attribute("age"), "rounds are of one attribute"),
+    ]
+    for wrong, match in cases:
+        with pytest.raises((ValueError, TypeError, KeyError), match=match):
+            wrong()
+    assert survey.randomize([]) == [] and survey.tally([], round=3).users == 0
+    short = {"attributes": ATTRIBUTES, "epsilon": 4.0, "rounds": 4, "changes": 1}
+    assert Survey.from_spec(short) == survey == pickle.loads(pickle.dumps(survey))
+    assert Survey.from_spec(short | {"protocol": "Steps"}) == survey
+    with pytest.raises(ValueError, match="protocol must be one of Steps, Once, not 'GRR'"):
+        Survey.from_spec(short | {"protocol": "GRR"})
+
+
+def test_devices_of_histories(tmp_path: Path) -> None:
+    """Check the reports of devices: bytes that are counted, or None without a charge."""
+    survey = Survey(ATTRIBUTES, epsilon=4.0, rounds=4, changes=1)
+    answers, silent, sent = {"smokes": "no", "age": 30}, 0, 0
+    for i in range(12):
+        device = survey.client(tmp_path / f"{i}", limit=4.0, first_round=1, restorable=False)
+        with pytest.raises(ValueError, match="round must be given"):
+            device.report(answers)
+        with pytest.raises(ValueError, match="before the first round of the users, which is 1"):
+            device.report(answers, round=0)
+        spent = 0.0
+        for r in range(1, 4):
+            report = device.report(answers, round=r)
+            assert device.report(answers | {"age": 41}, round=r) == report
+            silent, sent = silent + (report is None), sent + (report is not None)
+            if report is not None:
+                spent = 4.0
+                assert survey.tally([report], round=r).users == 1
+            assert device.spent == spent
+        with pytest.raises(ValueError, match="restorable=True is not the choice"):
+            survey.client(tmp_path / f"{i}")
+    assert silent > 0 and sent > 0
+
+
+def test_large_budgets_of_histories_warn() -> None:
+    with pytest.warns(
+        UserWarning, match=r"reports of a user may be e\^12 times likelier for one h"
+    ):
+        Survey({"a": [1, 2]}, 3.0, rounds=8, protocol=Once, window=2)
 
 
 def test_text_is_not_a_number() -> None:

@@ -42,6 +42,8 @@ class Rehearsal:
         categories and rounds.
     estimates : Estimates
         The estimates of the last round.
+    whole : bool
+        True if the survey protects whole histories. Then users report in some rounds only.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class Rehearsal:
     expected: list[NDArray[np.float64]]
     errors: list[float]
     estimates: Estimates
+    whole: bool = False
 
     def to_frame(self, kind: str | None = None) -> Any:
         """Return a table with one row per attribute.
@@ -130,7 +133,8 @@ class Rehearsal:
         return self.estimates.plot(self.truth, **options)
 
     def __repr__(self) -> str:
-        often = f" in each of {self.rounds} rounds" if self.rounds > 1 else ""
+        each = "some" if self.whole else "each"
+        often = f" in {each} of {self.rounds} rounds" if self.rounds > 1 else ""
         size = f"{self.report_bytes} byte{'s' * (self.report_bytes != 1)}"
         columns = self._columns()
         shown = {
@@ -197,6 +201,8 @@ def expect(
     solution: Solution, truth: Mapping[str, NDArray[np.float64]], n: int
 ) -> tuple[list[float], list[NDArray[np.float64]]]:
     """Return the expected number of answers per attribute, and the standard error per frequency."""
+    if solution.rounds is not None:
+        return _expect_rounds(solution, truth, n)
     answers, errors = [], []
     for protocol, (seen, _), share, own in zip(
         solution.leaves, solution.parts, solution.answering, truth.values(), strict=True
@@ -208,7 +214,24 @@ def expect(
     return answers, errors
 
 
+def _expect_rounds(
+    solution: Solution, truth: Mapping[str, NDArray[np.float64]], n: int
+) -> tuple[list[float], list[NDArray[np.float64]]]:
+    """Return what ``expect`` does, for users who report over rounds.
+
+    The standard errors are root mean squares over the rounds.
+    """
+    many = n / solution.d if solution.samples else float(n)
+    errors = [
+        np.sqrt(solution.variance(n, own)[j].mean(axis=0) + own * (1 - own) / n)
+        for j, own in enumerate(truth.values())
+    ]
+    return [many] * solution.d, errors
+
+
 def cells_of(protocol: Any, truth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the true frequencies of the cells: values, or buckets if values are grouped."""
+    if protocol.cells == len(truth):
+        return truth
     places = protocol.cell_of(np.arange(protocol.k))
     return np.bincount(places, weights=truth, minlength=protocol.cells).astype(np.float64)

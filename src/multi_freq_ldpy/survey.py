@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +22,10 @@ from .core.tally import Tally, digest_of
 from .estimation.several import Estimates, Rounds
 from .files.atomic import open_atomic
 from .longitudinal.client import Client
+from .longitudinal.once import Once
 from .longitudinal.panel import Panel
-from .mechanism import Batch, check_invalid, gather_batches
+from .longitudinal.steps import Steps
+from .mechanism import Batch, check_invalid, find_silent, gather_batches
 from .rehearsal import BATCH, Rehearsal, cells_of, check_shares, expect
 from .solutions.base import Solution
 from .solutions.factories import Factory
@@ -44,7 +46,7 @@ from .tables.labels import (
 
 VERSION = 1
 LARGE = 10.0
-"""The largest budget of a report without a warning. A larger budget protects little."""
+"""The largest budget without a warning. A larger budget protects little."""
 
 MAGIC = b"MFLS"
 REPORT = "report"
@@ -53,6 +55,12 @@ REPORT = "report"
 SURVEY = "survey"
 """The key in the metadata of a table of reports. Its entry is the digest of their survey."""
 
+
+AT = ", round "
+"""The text before the number of the round, in the metadata of a table of reports of one round."""
+
+BY_NAME = {"Steps": Steps, "Once": Once}
+"""The protocols of surveys with rounds, for any number of categories."""
 
 DIFFERENT = "names, categories, their order, protocols or budgets differ"
 
@@ -68,22 +76,34 @@ class Survey:
     budgets, users are asked again and again. Then ``panel`` simulates many users, and ``client`` is
     one device.
 
+    With one budget and ``rounds``, users are asked in each of these rounds, and ``epsilon`` is the
+    budget of the whole history. It also hides when an answer changes. Reports are counted round by
+    round, and ``estimate`` takes the tallies of the rounds so far.
+
     Parameters
     ----------
     attributes : mapping
         The categories of each attribute by name, in order. They are declared, and never taken from
         data.
     epsilon : float, optional
-        Privacy budget of one report.
+        Privacy budget of one report. With ``rounds``, of all reports of a user.
     eps_perm : float, optional
         Privacy budget of all reports about an unchanged value.
     eps_1 : float, optional
         Privacy budget of the first report.
+    rounds : int, optional
+        Number of rounds of a survey that protects whole histories. None, the default, means that
+        the survey has no rounds.
+    changes : int, optional
+        Largest number of changes of an answer after the first round, for ``rounds``. Privacy holds
+        for any number of changes, but estimates are unbiased only up to this one.
     solution : type
         SPL, SMP or RSFD. Under SMP, the default, each user reports one attribute, drawn at random.
+        With ``rounds``, SPL or SMP.
     protocol : class, callable, or list
         The protocol of all attributes, or a list with one protocol per attribute. ``best``, the
-        default, chooses the protocol of least variance for each attribute.
+        default, chooses the protocol of least variance for each attribute. With ``rounds``, the
+        default is ``Steps``, and ``Once`` needs no ``changes``.
     other : label, optional
         The category of labels that are not declared. Attributes that have this category use it. For
         other attributes, such a label is an error.
@@ -114,6 +134,9 @@ class Survey:
     Estimate of smokes from 4,987 of 10,000 users: frequency ± standard error
     yes  0.2408 ± 0.0074
     no   0.7592 ± 0.0074
+    >>> yearly = Survey({"smokes": ["yes", "no"]}, epsilon=2.0, rounds=12, changes=2)
+    >>> yearly.privacy.history, yearly.rounds
+    (2.0, 12)
     """
 
     def __init__(
@@ -123,6 +146,8 @@ class Survey:
         *,
         eps_perm: float | None = None,
         eps_1: float | None = None,
+        rounds: int | None = None,
+        changes: int | None = None,
         solution: type[Solution] = SMP,
         protocol: Factory | Sequence[Factory] = best,
         other: Hashable = None,
@@ -134,6 +159,9 @@ class Survey:
             raise TypeError(f"solution must be SPL, SMP or RSFD, not {validate.quote(solution)}")
         given = {"epsilon": epsilon, "eps_perm": eps_perm, "eps_1": eps_1}
         budgets = {name: budget for name, budget in given.items() if budget is not None}
+        if rounds is not None or changes is not None:
+            protocol, extra = _choose_history(protocol, budgets, rounds, changes)
+            options |= extra
         made = solution(protocol, [len(each) for each in categories.values()], **budgets, **options)
         self._set(categories, made, other, missing)
 
@@ -157,10 +185,14 @@ class Survey:
             )
         self.attributes: Mapping[str, tuple[Any, ...]] = MappingProxyType(attributes)
         self.solution, self.other, self.missing = solution, other, missing
-        if solution.privacy.report > LARGE:
+        privacy, over_time = solution.privacy, solution.rounds is not None
+        if (loss := privacy.history if over_time else privacy.report) > LARGE:
+            who, what = (
+                ("the reports of a user", "history") if over_time else ("a report", "answer")
+            )
             warnings.warn(
-                f"a budget of {solution.privacy.report:g} protects little: a report may be"
-                f" e^{solution.privacy.report:g} times likelier for one answer than for another",
+                f"a budget of {loss:g} protects little: {who} may be e^{loss:g} times likelier for"
+                f" one {what} than for another",
                 stacklevel=3,
             )
 
@@ -350,7 +382,9 @@ class Survey:
     def _from_short(cls, spec: dict[str, Any]) -> "Survey":
         """Return the survey of the short form that is written by hand."""
         given = dict(spec)
-        for field, known in (("solution", registry.SOLUTIONS), ("protocol", registry.PROTOCOLS)):
+        known: Mapping[str, Any]
+        protocols = BY_NAME if "rounds" in given else registry.PROTOCOLS
+        for field, known in (("solution", registry.SOLUTIONS), ("protocol", protocols)):
             names = given.get(field, [])
             for name in names if isinstance(names, list) else [names]:
                 if name not in (known if isinstance(name, str) else ()):
@@ -520,8 +554,13 @@ class Survey:
 
     @property
     def longitudinal(self) -> bool:
-        """True if users are asked again and again, with two budgets."""
-        return self.solution.permanent is not None
+        """True if users are asked again and again, with two budgets or with rounds."""
+        return self.solution.permanent is not None or self.rounds is not None
+
+    @property
+    def rounds(self) -> int | None:
+        """The number of rounds, if the survey protects whole histories. None otherwise."""
+        return self.solution.rounds
 
     def encode(self, table: object) -> NDArray[np.int64]:
         """Return the rows of a table as indexes of categories.
@@ -604,24 +643,26 @@ class Survey:
 
         Parameters
         ----------
-        table : table
-            One row per user, with one column per attribute. Further columns are ignored.
+        table : table, or list of tables
+            One row per user, with one column per attribute. Further columns are ignored. For a
+            survey with rounds, one table per round so far, with the same users in the same rows.
         rng : None, int, SeedSequence, Generator or Stream
             Source of randomness. None, the default, is the operating system: use it to collect.
             Seeds are for simulations.
 
         Returns
         -------
-        table
-            A table of the same kind. Its column "report" holds bytes, as on the wire.
+        table, or list of tables
+            A table of the same kind. Its column "report" holds bytes, as on the wire. For a survey
+            with rounds, one table per round, with one row per user who reports in this round.
 
         Raises
         ------
         ValueError
-            If a column is absent, or if a label is missing or not declared. Also if the survey asks
-            users again and again.
+            If a column is absent, or if a label is missing or not declared. Also if the survey has
+            two budgets. If there are more tables than rounds.
         TypeError
-            If ``table`` is not a table.
+            If ``table`` is not a table. For a survey with rounds, if it is not a list of tables.
 
         Examples
         --------
@@ -631,8 +672,25 @@ class Survey:
         >>> [report.hex() for report in reports["report"]]
         ['0000', '0000', '0001']
         """
+        if self.rounds is not None:
+            return self._randomize_rounds(table, rng)
         self._require_once("survey.panel(n) or survey.client(path)")
         return self._table(table, self.solution.randomize(self._encode_table(table), rng))
+
+    def _randomize_rounds(self, tables: Any, rng: Rng) -> list[Any]:
+        """Return one table of reports per round."""
+        if not isinstance(tables, list | tuple) or not all(map(frames.is_table, tables)):
+            raise TypeError(
+                f"table must be a list of tables, one per round, not {validate.quote(tables)}"
+            )
+        if len(tables) > (self.rounds or 0):
+            raise ValueError(
+                f"table must have at most rounds={self.rounds} tables, not {len(tables)}"
+            )
+        if not tables:
+            return []
+        panel = self.panel(len(self._encode_table(tables[0])), rng)
+        return [panel.report(each) for each in tables]
 
     def randomize_one(self, answers: Mapping[str, Any], rng: Rng = None) -> bytes:
         """Return the report of one user, as a device sends it.
@@ -668,7 +726,7 @@ class Survey:
         self._require_once("survey.client(path)")
         return wire.encode(self.solution, self.solution.randomize(self._encode_one(answers), rng))
 
-    def tally(self, reports: object, *, invalid: str = "raise") -> Tally:
+    def tally(self, reports: object, *, invalid: str = "raise", round: int | None = None) -> Tally:
         """Count reports.
 
         Parameters
@@ -679,6 +737,8 @@ class Survey:
         invalid : {"raise", "skip"}
             Treatment of invalid reports. "raise" refuses all reports and names the row of the first
             invalid one. "skip" leaves invalid reports out, and ``tally.invalid`` is their number.
+        round : int, optional
+            Number of the round of these reports, counted from 0. A survey with rounds needs it.
 
         Returns
         -------
@@ -690,7 +750,7 @@ class Survey:
         ------
         ValueError
             If a report is invalid and ``invalid`` is "raise". Also if the metadata of a table name
-            another survey.
+            another survey or another round. If ``round`` is missing, or if there is no such round.
         TypeError
             If ``reports`` is of another type.
 
@@ -703,27 +763,64 @@ class Survey:
         (1, 1)
         """
         check_invalid(invalid)
-        return self.solution._tally(
-            self._reports(batch, invalid, name) for batch, name in self._batches(reports)
+        own = self._at(round)
+        return own._tally(
+            self._reports(own, batch, invalid, name, round)
+            for batch, name in self._batches(reports)
         )._counted_by(self.digest)
 
-    def estimate(self, reports: object) -> Estimates:
+    def _at(self, round: int | None) -> Solution:
+        """Return the solution whose reports are counted: that of a round, if there are rounds."""
+        if self.rounds is None:
+            if round is not None:
+                raise ValueError(
+                    f"round={validate.quote(round)} is for surveys with rounds, not for"
+                    f" {validate.quote(self)}"
+                )
+            return self.solution
+        if round is None:
+            raise ValueError(
+                "round must be given, because the reports of a survey with rounds are counted"
+                " round by round"
+            )
+        return self.solution.at(round)
+
+    @overload
+    def estimate(  # type: ignore[overload-overlap]
+        self, reports: Sequence[Tally], *, smooth: bool = True, users: int | None = None
+    ) -> Rounds: ...
+
+    @overload
+    def estimate(self, reports: object) -> Estimates: ...
+
+    def estimate(
+        self, reports: object, *, smooth: bool = True, users: int | None = None
+    ) -> Estimates | Rounds:
         """Return the frequencies of each attribute with their errors.
 
         Parameters
         ----------
         reports : Tally, table, list of bytes, array, or iterable of batches
-            A tally of this survey, or reports as ``tally`` takes them.
+            A tally of this survey, or reports as ``tally`` takes them. For a survey with rounds, a
+            list with one entry per round so far, in their order: its tally, or its reports.
+        smooth : bool
+            For a survey with rounds. True, the default, uses the reports of all these rounds for
+            every round. False uses only the reports up to the round itself.
+        users : int, optional
+            For a survey with rounds: the number of users who take part. By default it is computed
+            from the numbers of reports.
 
         Returns
         -------
-        Estimates
-            Labelled estimates, one per attribute.
+        Estimates or Rounds
+            Labelled estimates, one per attribute. For a survey with rounds, one ``Estimates`` per
+            round.
 
         Raises
         ------
         ValueError
-            If a report is invalid, or if the tally is of another survey.
+            If a report is invalid, or if the tally is of another survey. If a tally is not that of
+            its round.
         TypeError
             If ``reports`` is of another type.
 
@@ -737,13 +834,33 @@ class Survey:
         yes  0.2459 ± 0.0067
         no   0.7541 ± 0.0067
         """
-        kind = (
-            None
-            if isinstance(reports, Tally) or not frames.is_table(reports)
-            else frames.kind_of(reports)
-        )
+        if self.rounds is not None:
+            return self._estimate_rounds(reports, smooth, users)
+        if not smooth or users is not None:
+            raise ValueError("smooth and users are for surveys with rounds")
+        kind = _kind_of(reports)
         counted = self._own(reports) if isinstance(reports, Tally) else self.tally(reports)
         return self.labelled(self.solution.estimate(counted), kind)
+
+    def _estimate_rounds(self, reports: object, smooth: bool, users: int | None) -> Rounds:
+        """Return the labelled estimates of every round so far."""
+        if not isinstance(reports, list | tuple):
+            raise TypeError(
+                "reports must be a list with the tally or the reports of each round so far, not"
+                f" {validate.quote(reports)}"
+            )
+        tallies = [
+            self._own(each) if isinstance(each, Tally) else self.tally(each, round=r)
+            for r, each in enumerate(reports)
+        ]
+        kind = _kind_of(reports[0]) if reports else None
+        return self._label_rounds(self.solution.estimate(tallies, smooth, users), kind)
+
+    def _label_rounds(self, rounds: Rounds, kind: str | None) -> Rounds:
+        """Return estimates of all rounds with the names and labels of this survey."""
+        found = Rounds(self.labelled(each, kind) for each in rounds if isinstance(each, Estimates))
+        found._compares = rounds._compares
+        return found
 
     def labelled(self, estimates: Estimates, kind: str | None = None) -> Estimates:
         """Return estimates of ``survey.solution`` with the names and labels of this survey.
@@ -796,7 +913,7 @@ class Survey:
             is uniform.
         rounds : int
             Number of reports of each user about an unchanged record. More than 1 needs a survey
-            with two budgets.
+            with two budgets. A survey with rounds is always rehearsed with all its rounds.
         rng : None, int, SeedSequence, Generator or Stream
             Source of randomness. None, the default, is the operating system: use it to collect.
             Seeds are for simulations. A seed makes the rehearsal reproducible.
@@ -806,7 +923,8 @@ class Survey:
         Rehearsal
             The expected errors and the observed errors, by attribute. Both are errors of the
             estimate of one round, also if ``rounds`` is above 1. ``over_rounds`` states the smaller
-            error of all rounds together.
+            error of all rounds together. For a survey with rounds, the simulated records do not
+            change, and the errors are root mean squares over the rounds.
 
         Raises
         ------
@@ -828,11 +946,15 @@ class Survey:
         users = validate.Integer(1, 2**40)("n", n)
         times = validate.Integer(1, 2**20)("rounds", rounds)
         truth = check_shares(self.attributes, {} if shares is None else shares)
-        if times > 1:
+        if self.rounds is not None:
+            if times not in (1, self.rounds):
+                raise ValueError(f"rounds must be {self.rounds}, those of the survey, not {times}")
+            times = self.rounds
+        elif times > 1:
             self._require_rounds("rounds")
         stream = as_stream(rng)
         generator = as_generator(stream.part(b"rehearse"))
-        totals = [self.tally([])] * times
+        totals = [self.tally([], round=r) for r in self._numbered(times)]
         for start in range(0, users, BATCH):
             many = min(BATCH, users - start)
             records = np.column_stack(
@@ -840,7 +962,7 @@ class Survey:
             )
             for i, counted in enumerate(self._simulate(records, times, stream)):
                 totals[i] = totals[i] + counted
-        found = [self.estimate(total) for total in totals]
+        found = self._estimate_each(totals, users)
         cells = {
             name: cells_of(protocol, own)
             for protocol, (name, own) in zip(self.solution.leaves, truth.items(), strict=True)
@@ -851,8 +973,19 @@ class Survey:
         ]
         answers, expected = expect(self.solution, truth, users)
         errors = [float(np.sqrt(np.mean(each))) for each in squares]
-        size = self.solution.report_bytes
-        return Rehearsal(users, times, size, cells, answers, expected, errors, found[-1])
+        size, whole = self._at(0 if self.rounds else None).report_bytes, self.rounds is not None
+        return Rehearsal(users, times, size, cells, answers, expected, errors, found[-1], whole)
+
+    def _numbered(self, times: int) -> Sequence[int | None]:
+        """Return the numbers of some rounds, or None for each if the survey has no rounds."""
+        return range(times) if self.rounds is not None else [None] * times
+
+    def _estimate_each(self, totals: list[Tally], users: int) -> list[Estimates]:
+        """Return the estimates of each round."""
+        if self.rounds is None:
+            return [self.estimate(total) for total in totals]
+        rounds = self.estimate(totals, users=users)
+        return [each for each in rounds if isinstance(each, Estimates)]
 
     def _simulate(self, records: NDArray[np.int64], rounds: int, rng: Rng) -> Iterable[Tally]:
         """Yield the tallies of some users, round after round."""
@@ -882,7 +1015,7 @@ class Survey:
         Raises
         ------
         ValueError
-            If the survey has one budget and asks once.
+            If the survey asks once.
 
         Examples
         --------
@@ -897,7 +1030,13 @@ class Survey:
         return SurveyPanel(self, Panel(self.solution, n, rng))
 
     def client(
-        self, path: str | os.PathLike[str], limit: float | None = None, context: bytes = b""
+        self,
+        path: str | os.PathLike[str],
+        limit: float | None = None,
+        context: bytes = b"",
+        *,
+        first_round: int = 0,
+        restorable: bool = True,
     ) -> "SurveyClient":
         """Return one device that reports again and again.
 
@@ -916,6 +1055,12 @@ class Survey:
         context : bytes
             Name of this use of the secret. Different contexts have independent permanent answers.
             The context of a file cannot be changed.
+        first_round : int
+            First round in which this user takes part, for a survey with rounds. It is recorded when
+            the file is made, and not used later.
+        restorable : bool
+            True, the default, if an old copy of the file may be used again. It is for surveys with
+            rounds: see ``Client.open``.
 
         Returns
         -------
@@ -925,9 +1070,9 @@ class Survey:
         Raises
         ------
         ValueError
-            If the survey has one budget and asks once, or if the file is damaged. Also if the file
-            belongs to another mechanism or context. Without a context, the file of another survey
-            with an equal mechanism is accepted.
+            If the survey asks once, or if the file is damaged. Also if the file belongs to another
+            mechanism or context. Without a context, the file of another survey with an equal
+            mechanism is accepted.
         FileNotFoundError
             If the directory does not exist, or if the file existed before and is gone.
         PermissionError
@@ -945,7 +1090,10 @@ class Survey:
         (2, 4.0)
         """
         self._require_rounds("client")
-        return SurveyClient(self, Client.open(path, self.solution, limit, context))
+        opened = Client.open(
+            path, self.solution, limit, context, first_round=first_round, restorable=restorable
+        )
+        return SurveyClient(self, opened)
 
     # Helpers of the main methods
 
@@ -953,16 +1101,60 @@ class Survey:
         """Return a tally of this survey, and refuse the tally of another survey."""
         if isinstance(tally, Tally) and tally.survey not in (None, self.digest):
             raise ValueError(f"tally is of another survey: {DIFFERENT}")
+        if self.rounds is not None and isinstance(tally, Tally):
+            return self.solution.at(self.round_of(tally))._as_tally(tally)
         return self.solution._as_tally(tally)
 
-    def _require_note(self, name: str, note: object) -> None:
-        """Refuse reports whose note is the digest of another survey.
+    def round_of(self, tally: Tally) -> int:
+        """Return the round whose reports a tally of this survey counts.
 
-        A note that is not a digest has another meaning, and is ignored.
+        Parameters
+        ----------
+        tally : Tally
+            A tally of one round.
+
+        Returns
+        -------
+        int
+            The round, counted from 0.
+
+        Raises
+        ------
+        ValueError
+            If the tally is not of a round of this survey.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Survey
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0, rounds=12, changes=2)
+        >>> survey.round_of(survey.tally([], round=5))
+        5
         """
-        digest = isinstance(note, str) and len(note) == len(self.digest)
-        if digest and note != self.digest and not set(str(note)) - set("0123456789abcdef"):
+        parts = getattr(tally.mechanism, "protocols", ())
+        found = getattr(parts[0], "round", None) if parts else None
+        if found is None or self.rounds is None or found >= self.rounds:
+            raise ValueError(
+                f"tally must be that of a round of {validate.quote(self)}, not of"
+                f" {validate.quote(tally.mechanism)}"
+            )
+        return int(found)
+
+    def _note(self, round: int | None) -> str:
+        """Return the note of a table of reports: the digest, and the round if there are rounds."""
+        return self.digest if round is None else f"{self.digest}{AT}{round}"
+
+    def _require_note(self, name: str, note: object, round: int | None = None) -> None:
+        """Refuse reports whose note names another survey, or another round.
+
+        A note that does not start with a digest has another meaning, and is ignored.
+        """
+        digest, _, at = note.partition(AT) if isinstance(note, str) else ("", "", "")
+        if len(digest) != len(self.digest) or set(digest) - set("0123456789abcdef"):
+            return
+        if digest != self.digest:
             raise ValueError(f"{name} are of another survey: {DIFFERENT}")
+        if at and at != str(round):
+            raise ValueError(f"{name} are of round {at}, not of round {round}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Survey.from_spec, (self.to_spec(),)
@@ -982,8 +1174,9 @@ class Survey:
 
     def _require_once(self, remedy: str) -> None:
         if self.longitudinal:
+            over_time = "two budgets" if self.rounds is None else "rounds"
             raise ValueError(
-                f"a survey with two budgets asks again and again: use {remedy}, not randomize"
+                f"a survey with {over_time} asks again and again: use {remedy}, not randomize"
             )
 
     def _require_rounds(self, verb: str) -> None:
@@ -993,10 +1186,14 @@ class Survey:
                 " budgets, eps_perm and eps_1"
             )
 
-    def _table(self, table: Any, reports: NDArray[Any]) -> Any:
+    def _table(self, table: Any, reports: NDArray[Any], round: int | None = None) -> Any:
         """Return the reports about the rows of a table, as a table of the same kind."""
-        built = frames.build_reports(frames.kind_of(table), REPORT, reports, table)
-        return frames.add_note(built, SURVEY, self.digest)
+        kind = frames.kind_of(table)
+        if round is not None:
+            sent = np.flatnonzero(~find_silent(reports))
+            reports, table = reports[sent], table.iloc[sent] if kind == "pandas" else table
+        built = frames.build_reports(kind, REPORT, reports, table)
+        return frames.add_note(built, SURVEY, self._note(round))
 
     def _batches(self, reports: Any) -> Iterable[tuple[Any, str]]:
         """Return batches of reports, and the name of each."""
@@ -1013,16 +1210,18 @@ class Survey:
 
         return gather_batches(reports, is_batch)
 
-    def _reports(self, batch: Any, invalid: str, name: str) -> Batch:
+    def _reports(
+        self, solution: Solution, batch: Any, invalid: str, name: str, round: int | None
+    ) -> Batch:
         """Return checked reports, and the number of messages that were left out."""
         if getattr(getattr(batch, "dtype", None), "kind", "") == "O":
             batch = list(batch)  # a column of pandas
         if isinstance(batch, list):
             batch = {REPORT: batch}
         if not frames.is_table(batch):
-            return self.solution._check_batch(batch, invalid, name)
-        self._require_note(name, frames.read_note(batch, SURVEY))
-        size = self.solution.report_bytes
+            return solution._check_batch(batch, invalid, name)
+        self._require_note(name, frames.read_note(batch, SURVEY), round)
+        size = solution.report_bytes
         kept, wrong, entries = frames.messages_of(name, batch, REPORT, size)
         if wrong.size and invalid == "raise":
             i = int(wrong[0])
@@ -1030,8 +1229,8 @@ class Survey:
                 f"{name}, row {i}: a report of this survey has {size} bytes, not"
                 f" {validate.quote(as_python(entries[i]))}"
             )
-        messages = np.frombuffer(kept, self.solution.report_dtype, count=len(kept))
-        reports, refused = self.solution._check_batch(messages, invalid, name)
+        messages = np.frombuffer(kept, solution.report_dtype, count=len(kept))
+        reports, refused = solution._check_batch(messages, invalid, name)
         return reports, wrong.size + refused
 
     def __eq__(self, other: object) -> bool:
@@ -1045,6 +1244,43 @@ class Survey:
     def __repr__(self) -> str:
         names = ", ".join(f"{name} ({len(labels)})" for name, labels in self.attributes.items())
         return f"<Survey of {names}: {validate.quote(self.solution)}>"
+
+
+def _choose_history(
+    protocol: Any, budgets: dict[str, float], rounds: int | None, changes: int | None
+) -> tuple[Any, dict[str, int]]:
+    """Return the protocol of a survey with rounds, and the options that it takes."""
+    if rounds is None:
+        raise ValueError(f"changes={validate.quote(changes)} needs rounds, the number of rounds")
+    if set(budgets) != {"epsilon"}:
+        raise ValueError(
+            f"rounds={validate.quote(rounds)} needs the budget epsilon of the whole history, not"
+            f" {', '.join(budgets) or 'no budget'}"
+        )
+    if protocol is best:
+        protocol = Steps
+        if changes is None:
+            raise ValueError(
+                f"rounds={validate.quote(rounds)} needs changes, the number of changes of an"
+                " answer, or protocol=Once"
+            )
+    for each in protocol if isinstance(protocol, list | tuple) else [protocol]:
+        if isinstance(each, type) and each not in BY_NAME.values():
+            raise ValueError(
+                f"protocol must be {' or '.join(BY_NAME)} with rounds={validate.quote(rounds)}, or"
+                f" a function of k, epsilon and rounds, not {each.__name__}"
+            )
+        if each is Once and changes is not None:
+            raise ValueError(f"changes={validate.quote(changes)} is not for Once: leave it out")
+    given = {"rounds": rounds} | ({} if changes is None else {"changes": changes})
+    return protocol, given
+
+
+def _kind_of(reports: Any) -> str | None:
+    """Return the kind of a table, or None for anything else."""
+    if isinstance(reports, Tally) or not frames.is_table(reports):
+        return None
+    return frames.kind_of(reports)
 
 
 @dataclass(frozen=True)
@@ -1071,7 +1307,9 @@ class SurveyPanel:
     survey: Survey
     panel: Panel
 
-    def report(self, table: object, users: ArrayLike | None = None) -> Any:
+    def report(
+        self, table: object, users: ArrayLike | None = None, round: int | None = None
+    ) -> Any:
         """Return a table of reports about the present answers.
 
         Parameters
@@ -1080,16 +1318,21 @@ class SurveyPanel:
             One row per user who reports, with one column per attribute.
         users : array of int, optional
             The numbers of the users, one per row. None means that all users report, in order.
+        round : int, optional
+            Number of the round, counted from 0, for a survey with rounds. None, the default, is the
+            round after the last one.
 
         Returns
         -------
         table
-            A table of the same kind, with the column "report".
+            A table of the same kind, with the column "report". For a survey with rounds, it has one
+            row per user who reports in this round.
 
         Raises
         ------
         ValueError
-            If a label is missing or not declared, or if ``users`` does not fit the table.
+            If a label is missing or not declared, or if ``users`` does not fit the table. If there
+            is no such round.
 
         Examples
         --------
@@ -1099,9 +1342,16 @@ class SurveyPanel:
         >>> [report.hex() for report in panel.report({"smokes": ["no", "yes"]})["report"]]
         ['0001', '0001']
         """
-        return self.survey._table(table, self.panel.report(self.survey._encode_table(table), users))
+        encoded, at = self.survey._encode_table(table), self._at(round)
+        return self.survey._table(table, self.panel.report(encoded, users, at), at)
 
-    def tally(self, table: object, users: ArrayLike | None = None) -> Tally:
+    def _at(self, round: int | None) -> int | None:
+        """Return the round that is asked, or None if the survey has no rounds."""
+        return round if self.survey.rounds is None else self.panel._next(round)
+
+    def tally(
+        self, table: object, users: ArrayLike | None = None, round: int | None = None
+    ) -> Tally:
         """Return the tally of the reports that ``report`` would return.
 
         Parameters
@@ -1110,6 +1360,9 @@ class SurveyPanel:
             One row per user who reports, with one column per attribute.
         users : array of int, optional
             The numbers of the users, one per row. None means that all users report, in order.
+        round : int, optional
+            Number of the round, counted from 0, for a survey with rounds. None, the default, is the
+            round after the last one.
 
         Returns
         -------
@@ -1119,7 +1372,8 @@ class SurveyPanel:
         Raises
         ------
         ValueError
-            If a label is missing or not declared, or if ``users`` does not fit the table.
+            If a label is missing or not declared, or if ``users`` does not fit the table. If there
+            is no such round.
 
         Examples
         --------
@@ -1128,7 +1382,7 @@ class SurveyPanel:
         >>> survey.panel(1000, rng=1).tally({"smokes": ["no"] * 1000}).counts
         array([109, 891])
         """
-        counted = self.panel.tally(self.survey._encode_table(table), users)
+        counted = self.panel.tally(self.survey._encode_table(table), users, round)
         return counted._counted_by(self.survey.digest)
 
     def run(self, rounds: Iterable[object]) -> Rounds:
@@ -1157,14 +1411,17 @@ class SurveyPanel:
         >>> len(found), found[1]["smokes"].frequencies.round(2)
         (2, array([-0.02,  1.02]))
         """
-        found = Rounds()
+        survey, tallies, kinds = self.survey, [], []
         for table in rounds:
-            found.append(
-                self.survey.labelled(
-                    self.survey.solution.estimate(self.tally(table)), frames.kind_of(table)
-                )
-            )
-        return found
+            tallies.append(self.tally(table))
+            kinds.append(frames.kind_of(table))
+        if survey.rounds is not None:
+            found = survey.solution.estimate(tallies, users=self.panel.n)
+            return survey._label_rounds(found, kinds[0] if kinds else None)
+        return Rounds(
+            survey.labelled(survey.solution.estimate(each), kind)
+            for each, kind in zip(tallies, kinds, strict=True)
+        )
 
 
 @dataclass(frozen=True)
@@ -1193,24 +1450,35 @@ class SurveyClient:
     survey: Survey
     client: Client
 
-    def report(self, answers: Mapping[str, Any]) -> bytes:
+    @overload
+    def report(self, answers: Mapping[str, Any]) -> bytes: ...
+
+    @overload
+    def report(self, answers: Mapping[str, Any], round: int) -> bytes | None: ...
+
+    def report(self, answers: Mapping[str, Any], round: int | None = None) -> bytes | None:
         """Return the report that the device sends about its present answers.
 
         Parameters
         ----------
         answers : mapping
             One label per attribute. Further keys are ignored.
+        round : int, optional
+            Number of the round, counted from 0. A survey with rounds needs it.
 
         Returns
         -------
-        bytes
+        bytes or None
             The report on the wire. Reports about equal answers have the same permanent answer, but
             fresh noise. To send a report again, send the same bytes: do not call this method again.
+            For a survey with rounds, None means that this user does not report in this round. Then
+            nothing is charged and nothing is sent. The same round asked again has the same result.
 
         Raises
         ------
         ValueError
-            If an attribute is absent, or if its label is not declared.
+            If an attribute is absent, or if its label is not declared. If ``round`` is missing, or
+            earlier than the last round.
         LimitReached
             If the report would exceed the limit. Nothing is charged.
 
@@ -1223,8 +1491,8 @@ class SurveyClient:
         ...     len(survey.client(f"{folder}/device").report({"smokes": "no"}))
         2
         """
-        record = self.survey._encode_one(answers)
-        return wire.encode(self.survey.solution, self.client.report(record))
+        report = self.client.report(self.survey._encode_one(answers), round)
+        return None if report is None else wire.encode(self.survey._at(round), report)
 
     @property
     def spent(self) -> float:

@@ -1,6 +1,7 @@
 """Frequencies of several attributes, and of several rounds."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
@@ -357,6 +358,48 @@ class Rounds(list[Estimate | Estimates]):
     """
 
     _compare: Callable[[int, int], Differences] | None = None
+    _compares: tuple[Any, ...] = ()
+
+    def attribute(self, name: str | int) -> "Rounds":
+        """Return the estimates of one attribute in every round.
+
+        Parameters
+        ----------
+        name : str or int
+            Name or number of the attribute.
+
+        Returns
+        -------
+        Rounds
+            One ``Estimate`` per round. For whole histories it has ``difference``.
+
+        Raises
+        ------
+        TypeError
+            If the rounds have no attributes.
+        KeyError
+            If there is no attribute of this name.
+        IndexError
+            If there is no attribute of this number.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Survey
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0, rounds=4, changes=1)
+        >>> weeks = [{"smokes": ["no"] * 50_000}] * 2 + [{"smokes": ["yes", "no"] * 25_000}]
+        >>> found = survey.panel(50_000, rng=1).run(weeks).attribute("smokes")
+        >>> change = found.difference(2, 0)["yes"]
+        >>> round(change.value, 2), [round(each, 2) for each in change.interval()]
+        (0.5, [0.48, 0.51])
+        """
+        if not all(isinstance(each, Estimates) for each in self):
+            raise TypeError("these rounds are of one attribute: they have no attributes to choose")
+        several = [each for each in self if isinstance(each, Estimates)]
+        found = Rounds(each[name] for each in several)
+        if several and self._compares:
+            place = name if isinstance(name, int) else several[0].names.index(name)
+            found._compare = replace(self._compares[place], rounds=found)
+        return found
 
     def difference(self, first: int, second: int) -> Differences:
         """Return the changes of all frequencies between two rounds of a history.
@@ -378,7 +421,8 @@ class Rounds(list[Estimate | Estimates]):
         ------
         ValueError
             If the errors of these rounds are not known together. They are known for the estimates
-            of ``Once``, ``Steps``, ``Tree`` and ``DDRM``.
+            of ``Once``, ``Steps``, ``Tree`` and ``DDRM``. If the rounds are of several attributes:
+            choose one with ``attribute``.
         IndexError
             If there is no such round.
 
@@ -391,6 +435,8 @@ class Rounds(list[Estimate | Estimates]):
         >>> round(change.value, 2), [round(each, 2) for each in change.interval()]
         (0.51, [0.5, 0.52])
         """
+        if self._compares:
+            raise ValueError("the rounds are of several attributes: use attribute(name).difference")
         if self._compare is None:
             raise ValueError(
                 "the errors of two rounds of the same users are not known together: only estimates"

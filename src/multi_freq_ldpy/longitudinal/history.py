@@ -527,6 +527,11 @@ class History(Mechanism):
         return (self.k,)
 
     @property
+    def cells(self) -> int:
+        """The number of estimated frequencies of a round, which is k."""
+        return self.k
+
+    @property
     def leaves(self) -> "tuple[Protocol, ...]":
         """The one attribute, which is this history itself."""
         own: Any = self

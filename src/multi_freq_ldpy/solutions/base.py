@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise, product
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -304,7 +304,9 @@ class Solution(Mechanism):
         each_part = [
             each.estimate(tallies, smooth, users) for each, tallies in zip(parts, own, strict=True)
         ]
-        return Rounds(map(Estimates, zip(*each_part, strict=True)))
+        rounds = Rounds(map(Estimates, zip(*each_part, strict=True)))
+        rounds._compares = tuple(each._compare for each in each_part)
+        return rounds
 
     # Main methods
 
@@ -332,7 +334,20 @@ class Solution(Mechanism):
             for seen, entries in self._seen_by_aggregator(j)
         )
 
-    def estimate(  # type: ignore[override]
+    @overload  # type: ignore[override]
+    def estimate(self, reports: Tally) -> Estimates: ...
+
+    @overload
+    def estimate(
+        self, reports: Sequence[Tally], smooth: bool = True, users: int | None = None
+    ) -> Rounds: ...
+
+    @overload
+    def estimate(
+        self, reports: Reports, smooth: bool = True, users: int | None = None
+    ) -> Estimates | Rounds: ...
+
+    def estimate(
         self,
         reports: Tally | Sequence[Tally] | Reports,
         smooth: bool = True,
