@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from multi_freq_ldpy import (
+    DDRM,
     GRR,
     LGRR,
     LOSUE,
@@ -17,7 +18,10 @@ from multi_freq_ldpy import (
     SPL,
     SS,
     DBitFlipPM,
+    Once,
+    Steps,
     Stream,
+    Tree,
     compare,
     datasets,
     epsilon_for,
@@ -163,6 +167,21 @@ def test_comparisons_of_tables() -> None:
         (([OUE], VALUES, [1.0]), {"estimator": "mle"}, "mle"),
         (([partial(SMP, GRR)], VALUES, [1.0]), {}, "SMP"),
         (([GRR], np.zeros((3, 2), int), [1.0]), {}, "GRR"),
+        (([GRR], np.zeros((3, 2), int), [1.0]), {"k": 2}, "GRR must make a history"),
+        (([partial(Once, rounds=3)], np.zeros((3, 2), int), [1.0]), {"k": 2}, "2 rounds"),
+        (([partial(Once, rounds=2)], VALUES, [1.0]), {}, "Once protects whole histories"),
+        (
+            ([partial(SMP, Once, rounds=2)], np.zeros((3, 2), int), [1.0]),
+            {},
+            "protects whole histories",
+        ),
+        (([partial(Once, rounds=2)], np.full((3, 2), 2), [1.0]), {"k": 2}, "data"),
+        (([partial(Once, rounds=2)], np.zeros((0, 2), int), [1.0]), {"k": 2}, "one history"),
+        (
+            ([partial(Once, rounds=2)], np.zeros((3, 2), int), [1.0]),
+            {"k": 2, "estimator": "mle"},
+            "'mle' is not for whole histories",
+        ),
     ],
 )
 def test_wrong_comparisons(arguments: Any, options: dict[str, Any], message: str) -> None:
@@ -288,6 +307,85 @@ def test_sample_sizes_are_for_the_worst_frequency_of_a_population(
     assert sample_size(factory, k, epsilon, error, of="sample") < n or epsilon < 3
 
 
+@pytest.mark.parametrize(("k", "rounds", "changes"), [(2, 8, 1), (2, 64, 3), (10, 12, 2)])
+def test_recommended_histories(k: int, rounds: int, changes: int) -> None:
+    """Check the candidates, their unbiased parameters, their mean errors and their order."""
+    found = recommend(k, 1.0, n=5000, rounds=rounds, changes=changes)
+    once = Once(k, 1.0, rounds)
+    steps = Steps(k, 1.0, rounds, changes)
+    boolean = [
+        Tree(1.0, rounds, changes + 1),
+        DDRM(1.0, rounds, (changes + 1) * (1 + int(np.log2(rounds)))),
+    ]
+    assert {repr(each.protocol) for each in found} == {
+        repr(each) for each in (once, steps, *(boolean if k == 2 else ()))
+    }
+    assert [each.total for each in found] == sorted(each.total for each in found)
+    for each in found:
+        history: Any = each.protocol
+        assert each.history == history.privacy.history <= 1 + 1e-9
+        assert each.error == pytest.approx(np.sqrt(history.variance(5000)).mean())
+        uniform = history.variance(5000, 1 / k).mean() + (1 - 1 / k) / k / 5000
+        assert each.total == pytest.approx(k * uniform)
+        grid = np.linspace(0, 1, 401)
+        spread = np.sqrt(history.variance(5000, grid) + grid * (1 - grid) / 5000)
+        assert each.worst == pytest.approx(spread.max(axis=1).mean(), rel=1e-5)
+        assert each.report_bytes == history.at(0).report_bytes
+    # Time sampling has 1/T of the users in each round, so it has T times the least total
+    limit = next(each.limit for each in found if type(each.protocol) is Once)
+    assert limit == pytest.approx(rounds, rel=1e-3)
+    assert "history" in repr(found).splitlines()[0] and "ε = 1" in repr(found)
+    assert found.to_frame("dict")["history"] == [each.history for each in found]
+    short = max(each.report_bytes for each in found) - 1
+    assert len(recommend(k, 1.0, None, short, rounds=rounds, changes=changes)) == 1
+
+
+@pytest.mark.parametrize(
+    ("factory", "k"),
+    [
+        (partial(Steps, rounds=8, changes=1), 2),
+        (partial(Once, rounds=8), 5),
+        (lambda k, epsilon: Tree(epsilon, 8, 2), 2),
+        (partial(SMP, Steps, rounds=8, changes=1), [2, 3]),
+        (partial(SPL, Once, rounds=4), [2, 3]),
+    ],
+    ids=["Steps", "Once", "Tree", "SMP", "SPL"],
+)
+def test_how_many_users_for_every_round(factory: Any, k: Any) -> None:
+    """Check that the round with the largest error decides, and that the answers agree."""
+    n = sample_size(factory, k, 2.0, 0.02, f=0.3)
+    for users, reaches in ((n, True), (n - 1, False)):
+        variance = factory(k, 2.0).variance(users, 0.3).max() + 0.21 / users
+        assert (1.959964 * variance**0.5 <= 0.02) == reaches
+    assert sample_size(factory, k, 2.0, 0.02, f=0.3, of="sample") < n
+    assert sample_size(factory, k, 2.0, 0.02) >= n
+    assert epsilon_for(factory, k, n, 0.02, f=0.3) == pytest.approx(2.0, rel=1e-3)
+
+
+def test_few_users_are_not_enough_for_every_round() -> None:
+    # Each round needs some reports, so a weak aim needs ten of them in every round
+    assert sample_size(partial(Once, rounds=8), 2, 8.0, 1.0) == 80
+
+
+@pytest.mark.statistical
+def test_comparisons_of_histories() -> None:
+    """Compare mean errors with the variances of unchanging values, and see a bias beyond c."""
+    still = np.repeat(np.arange(2)[:, None] * np.ones((1, 8), int), [700, 300], axis=0)
+    factories = [partial(Once, rounds=8), partial(Steps, rounds=8, changes=1)]
+    found = compare(factories, still, [2.0], repeats=200, k=2, rng=1)
+    assert [cell.protocol for cell in found] == ["Once", "Steps"] and found.users == 1000
+    for cell, factory in zip(found, factories, strict=True):
+        expected = factory(2, 2.0).variance(1000, 0.3).mean()
+        assert abs(cell.error - expected) < 5 * cell.errors.std() / 200**0.5
+        assert cell.theory is None and cell.limit is None
+    again = compare(factories[1:], still, [2.0], repeats=200, k=2, rng=1)
+    assert (again[0].errors == found[1].errors).all()
+    restless = np.tile([0, 1, 1, 0, 1, 1, 0, 0], (100_000, 1))
+    biased = compare([partial(Steps, rounds=8, changes=1)], restless, [8.0], 3, k=2, rng=1)
+    assert biased[0].error > 20 * Steps(2, 8.0, 8, 1).variance(100_000).mean()
+    assert "norm_sub" in repr(compare(factories, still, [2.0], 3, "norm_sub", k=2, rng=1))
+
+
 def test_planning_refuses() -> None:
     for wrong in (
         lambda: sample_size(GRR, 5, 1.0, 0),
@@ -299,6 +397,7 @@ def test_planning_refuses() -> None:
         lambda: sample_size(GRR, 5, (1.0, 2.0), 0.1),
         lambda: epsilon_for(LGRR, 5, 100, 0.1),
         lambda: epsilon_for(GRR, 5, 0, 0.1),
+        lambda: recommend(5, (2.0, 1.0), rounds=4, changes=1),
     ):
         with pytest.raises(
             (ValueError, TypeError), match="error|level|f must|of must|factory|budget|n must"

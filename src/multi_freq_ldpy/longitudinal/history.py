@@ -424,6 +424,19 @@ class History(Mechanism):
             return np.asarray(self._one_shot.channel.estimate(counts, np.full(self.k, n)))
         return np.asarray(counts * float(self._row_factor / block.gap) / n, np.float64)
 
+    @cached_property
+    def report_shares(self) -> Numbers:
+        """The expected share of the users who report in each round, if no round is missed."""
+        asked = Asked()
+        return np.array(
+            [sum(self._chance(node, asked) for node in self.nodes(r)) for r in range(self.rounds)]
+        )
+
+    @property
+    def work(self) -> int:
+        """The approximate number of machine words that are read to count a report."""
+        return max(self._one_shot.work if self._tells_values else 0, self.symbols)
+
     def network(
         self, n: float, missing: float = 0.0, gap: float | None = None, restorable: bool = True
     ) -> Network:

@@ -18,8 +18,10 @@ from ..core import validate
 from ..core.randomness import Rng, as_stream
 from ..core.tally import Tally
 from ..estimation import postprocess
-from ..estimation.several import Estimates
+from ..estimation.estimate import Estimate
 from ..files.progress import Progress
+from ..longitudinal.history import History
+from ..mechanism import Mechanism
 from ..protocol import Protocol, budgets_of, build_protocol
 from ..rehearsal import cells_of
 from ..solutions.base import Solution
@@ -454,6 +456,10 @@ def compare(
     encodings the counts are drawn directly, which is faster. Each protocol and budget has a random
     stream of its own. Its errors do not depend on the other protocols.
 
+    Whole histories are compared on an array of histories, with one number k for all rounds. Errors
+    are then means over the rounds. They include the bias from users who change more often than a
+    history allows for, so their expected value is not known.
+
     For raw estimates of one attribute, the expected mse does not depend on the frequencies in the
     data. For dBitFlipPM it does, by a small amount. After a post-processing, the expected mse
     depends on the frequencies.
@@ -465,6 +471,7 @@ def compare(
         as ``partial(SMP, OUE)``.
     data : array, list or table
         A vector of values or labels, an array of records with one column per attribute, or a table.
+        For whole histories, an array with one row per user and one column per round.
     budgets : list
         Numbers, or pairs (eps_perm, eps_1). A protocol uses the numbers if it has one budget, and
         the pairs if it has two.
@@ -483,7 +490,8 @@ def compare(
     k : int or list of int, optional
         Number of possible values, which are 0, …, k − 1. For records, one number per attribute.
         None means the largest value in the data plus 1, so give k if larger values are possible.
-        For labels, k is their number in the data, and must not be given.
+        For labels, k is their number in the data, and must not be given. One number for an array
+        with several columns means that its rows are histories.
 
     Returns
     -------
@@ -504,9 +512,15 @@ def compare(
     >>> found.best()
     {0.5: 'OUE', 4.0: 'GRR'}
     """
+    factories = _name_factories(protocols)
+    if _are_histories(data, k):
+        histories, many, size = _count_histories(data, k)
+        return compare_histograms(
+            factories, [many], (size,), True, budgets, repeats, estimator, metric, rng, histories
+        )
     held, sizes, single = _histograms_of(data, k)
     return compare_histograms(
-        _name_factories(protocols), held, sizes, single, budgets, repeats, estimator, metric, rng
+        factories, held, sizes, single, budgets, repeats, estimator, metric, rng
     )
 
 
@@ -520,8 +534,12 @@ def compare_histograms(
     estimator: str,
     metric: str,
     rng: Rng,
+    histories: NDArray[np.int64] | None = None,
 ) -> Comparison:
-    """Return the result of ``compare``, given the number of users who hold each value."""
+    """Return the result of ``compare``, given the number of users who hold each value.
+
+    With ``histories``, the numbers are those of the users who have each history.
+    """
     if (
         isinstance(budgets, str)
         or not isinstance(budgets, Sequence | np.ndarray)
@@ -537,31 +555,37 @@ def compare_histograms(
     stream, cells, n = as_stream(rng), [], int(held[0].sum())
     first = stream.take(1)
     truth = [each / n for each in held]
+    if histories is not None:
+        truth = [np.bincount(r, held[0], sizes[0]) / n for r in histories.T]
     mechanisms = _build_mechanisms(
-        factories, list(pairs), sizes[0] if single else list(sizes), single, estimator
+        factories, list(pairs), sizes[0] if single else list(sizes), single, estimator, histories
     )
     with Progress("compare", len(mechanisms) * times) as progress:
         for name, budget, mechanism in mechanisms:
-            true = [cells_of(*each) for each in zip(mechanism.leaves, truth, strict=True)]
+            true = truth
+            if histories is None:
+                true = [cells_of(*each) for each in zip(mechanism.leaves, truth, strict=True)]
             errors = np.empty(times)
             # Each cell has its own stream, so that cells do not depend on each other
             own_stream = stream.part(f"compare {first}, {name}, {budget!r}".encode())
             for i in range(times):
-                counts, answers = mechanism._simulate_part(held, n, own_stream)
-                tally = Tally(mechanism, counts, answers, n)
-                estimate = mechanism.estimate(tally)
-                found = estimate.postprocess(estimator)
-                own = found if isinstance(found, Estimates) else [found]
+                if histories is None:
+                    counts, answers = mechanism._simulate_part(held, n, own_stream)
+                    tally = Tally(mechanism, counts, answers, n)
+                else:
+                    tally = mechanism.simulate(histories, own_stream, counts=held[0])
+                found = mechanism.estimate(tally)
+                own = [found] if isinstance(found, Estimate) else found
                 errors[i] = np.mean(
                     [
-                        METRICS[metric](each.frequencies - expected)
+                        METRICS[metric](each.postprocess(estimator).frequencies - expected)
                         for each, expected in zip(own, true, strict=True)
                     ]
                 )
                 progress.step(f"{name}, ε = {budget}")
             theory = (
                 _expected_error(mechanism, true, n)
-                if estimator == "raw" and metric == "mse"
+                if estimator == "raw" and metric == "mse" and histories is None
                 else None
             )
             limit = (
@@ -583,6 +607,7 @@ def _build_mechanisms(
     domain: Any,
     single: bool,
     estimator: str,
+    histories: NDArray[np.int64] | None = None,
 ) -> list[Any]:
     """Return each protocol or solution with each of its budgets, checked."""
     found = []
@@ -600,6 +625,15 @@ def _build_mechanisms(
                 mechanism: Any = build_protocol(factory, domain, pair)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{name} with budget {budget}: {error}") from None
+            if histories is not None:
+                _require_history(name, mechanism, histories.shape[1], estimator)
+                found.append((name, budget, mechanism))
+                continue
+            if isinstance(mechanism, Mechanism) and mechanism.rounds is not None:
+                raise TypeError(
+                    f"{name} protects whole histories: give an array of histories, with one column"
+                    " per round, and one number k"
+                )
             if isinstance(mechanism, Solution) == single or not isinstance(
                 mechanism, Solution | Protocol
             ):
@@ -611,6 +645,38 @@ def _build_mechanisms(
                     raise ValueError(f"estimator {estimator!r} is for {method.limits}, not {name}")
             found.append((name, budget, mechanism))
     return found
+
+
+def _require_history(name: str, mechanism: Any, rounds: int, estimator: str) -> None:
+    """Refuse a mechanism that does not take histories of this length."""
+    if not isinstance(mechanism, History):
+        raise TypeError(
+            f"{name} must make a history, such as Steps, for an array of histories, not"
+            f" {validate.quote(mechanism)}"
+        )
+    if mechanism.rounds != rounds:
+        raise ValueError(
+            f"{name} has rounds={mechanism.rounds}, but the histories in data have {rounds} rounds"
+        )
+    if estimator == "mle":
+        raise ValueError(f"estimator {estimator!r} is not for whole histories: {name}")
+
+
+def _are_histories(data: Any, k: Any) -> bool:
+    """Tell histories from records: they have several columns, and one number k."""
+    shape = () if frames.is_table(data) else validate.shape_of(data) or ()
+    return k is not None and np.ndim(k) == 0 and len(shape) == 2 and shape[1] > 1
+
+
+def _count_histories(data: Any, k: Any) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the different histories, the number of users who have each, and k."""
+    size = validate.domain_size("k", k)
+    what = f"values are 0, …, k − 1 with k={size}"
+    every = validate.integers("data", data, 0, size - 1, what=what)
+    if not every.size:
+        raise ValueError(f"data must have at least one history, not the shape {every.shape}")
+    found, many = np.unique(every, axis=0, return_counts=True)
+    return found.astype(np.int64), many, size
 
 
 def _count_budgets(factory: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,13 @@ import numpy as np
 from .. import registry
 from ..core import validate
 from ..estimation import intervals
+from ..longitudinal.history import MOST_CHANGES, MOST_ROUNDS, History
 from ..longitudinal.memoized import Memoized
+from ..longitudinal.once import Once
+from ..longitudinal.steps import Steps
+from ..longitudinal.trees import DDRM, Tree
 from ..mechanism import Mechanism
-from ..protocol import Protocol, budgets_of, build_protocol
+from ..protocol import budgets_of, build_protocol
 from ..tables import frames
 
 USERS = 10_000
@@ -45,7 +50,10 @@ class Recommendation:
         small, and a work of k is large.
     linked : str or None
         Linkability of the reports of one user: "yes", "for large k" or "no". It is None for
-        protocols whose users report once.
+        protocols whose users report once, and for whole histories.
+    history : float or None
+        Privacy loss of all reports of a user together, between any two histories. It is None for
+        protocols that do not protect whole histories.
 
     Examples
     --------
@@ -63,6 +71,7 @@ class Recommendation:
     report_bytes: int
     work: int
     linked: str | None = None
+    history: float | None = None
 
 
 class Recommendations(tuple[Recommendation, ...]):
@@ -97,7 +106,8 @@ class Recommendations(tuple[Recommendation, ...]):
         -------
         table
             The columns are protocol, total, limit, error, worst, bytes and work. For a pair of
-            budgets there is also linked. The printed table calls limit "× limit", and error "rare".
+            budgets there is also linked, and for rounds there is also history. The printed table
+            calls limit "× limit", and error "rare".
 
         Raises
         ------
@@ -122,31 +132,46 @@ class Recommendations(tuple[Recommendation, ...]):
             "bytes": [each.report_bytes for each in self],
             "work": [each.work for each in self],
         }
-        return columns | ({"linked": [each.linked for each in self]} if self._over_time() else {})
-
-    def _over_time(self) -> bool:
-        return any(each.linked for each in self)
+        for name in ("linked", "history"):
+            if any(getattr(each, name) for each in self):
+                columns[name] = [getattr(each, name) for each in self]
+        return columns
 
     def __repr__(self) -> str:
-        last = "  linked" if self._over_time() else ""
+        shown = [name for name in ("linked", "history") if name in self._columns()]
+        last = "".join(f"  {name}" for name in shown)
         heads = f"{'protocol':10} {'total':>8} {'× limit':>8} {'rare':>8} {'worst':>8}"
         lines = [f"{heads} {'bytes':>9} {'work':>9}{last}"]
         lines += [
             f"{type(each.protocol).__name__:10} {each.total:8.3g} {each.limit:8.2f}"
             f" {each.error:8.3g} {each.worst:8.3g} {each.report_bytes:9,}"
-            f" {each.work:9,}  {each.linked or ''}".rstrip()
+            f" {each.work:9,}  {each.linked or _show_history(each)}".rstrip()
             for each in self
         ]
         return "\n".join(lines)
 
 
+def _show_history(each: Recommendation) -> str:
+    return "" if each.history is None else f"ε = {each.history:.3g}"
+
+
 def recommend(
-    k: int, epsilon: float | Sequence[float], n: int | None = None, max_bytes: int | None = None
+    k: int,
+    epsilon: float | Sequence[float],
+    n: int | None = None,
+    max_bytes: int | None = None,
+    *,
+    rounds: int | None = None,
+    changes: int | None = None,
 ) -> Recommendations:
     """Return the protocols for k values and a budget, the protocol of least total error first.
 
     Protocols that cannot realise the budget are left out. dBitFlipPM is left out too, because it
     needs a number of buckets.
+
+    With ``rounds``, the candidates protect whole histories: Once and Steps, and for two values also
+    Tree and DDRM. Their parameters are those with which estimates are unbiased. All reports of a
+    user keep ``epsilon``. The errors are then means over the rounds, for values that do not change.
 
     The order does not depend on the frequencies of the values. The expected squared error of raw
     estimates, added up over all values, is the same for all frequencies. Only the choice of the
@@ -165,6 +190,10 @@ def recommend(
         Number of users. They are drawn from a population. None means 10 000 users.
     max_bytes : int, optional
         Length of the longest report in bytes. None means no limit.
+    rounds : int, optional
+        Number of rounds of a whole history. None means that histories are not protected.
+    changes : int, optional
+        Largest number of changes of a value after the first round. It goes with ``rounds``.
 
     Returns
     -------
@@ -175,7 +204,7 @@ def recommend(
         ``error`` ("rare" in print) is the standard error of a rare value. ``worst`` is the largest
         standard error over all frequencies. ``work`` is the approximate number of machine words
         that are read to count a report. For a pair of budgets, ``linked`` says if the reports of
-        one user can be linked.
+        one user can be linked. With ``rounds``, ``history`` is the loss of all reports of a user.
 
     Raises
     ------
@@ -198,6 +227,12 @@ def recommend(
     LOLH        0.00712     1.00  0.00831   0.0134         3       100  yes
     LBLH         0.0169     2.38    0.013    0.013         3       100  yes
     LGRR         0.0275     3.87   0.0161   0.0423         1         1  no
+    >>> recommend(2, 1.0, rounds=64, changes=3)
+    protocol      total  × limit     rare    worst     bytes      work  history
+    Steps       0.00769    32.83   0.0586   0.0617         3         1  ε = 1
+    Once          0.015    64.00   0.0768   0.0866         2         1  ε = 1
+    Tree          0.024   102.60    0.108    0.108         3         1  ε = 1
+    DDRM           1.63  6971.68    0.892    0.892         3         1  ε = 1
     """
     size = validate.domain_size("k", k)
     users = USERS if n is None else validate.Integer(1, MOST_USERS)("n", n)
@@ -205,16 +240,15 @@ def recommend(
     budgets = check_budgets("epsilon", epsilon)
     found: list[Recommendation] = []
     refused: ValueError | None = None
-    for cls in registry.BY_BUDGETS.values():
-        if len(budgets_of(cls)) != len(budgets) or issubclass(cls, Memoized) != (len(budgets) == 2):
-            continue
+    for make in _list_candidates(size, budgets, rounds, changes):
         try:
-            protocol = cls(size, *budgets)
+            protocol = make()
         except ValueError as error:  # this protocol cannot realise the budget
             refused = error
             continue
-        if most is None or protocol.report_bytes <= most:
-            found.append(_rate(protocol, users, budgets[-1]))
+        rated = _rate(protocol, users, budgets[-1])
+        if most is None or rated.report_bytes <= most:
+            found.append(rated)
     if not found:
         within = "" if most is None else f" in at most {most} bytes"
         raise ValueError(
@@ -224,11 +258,42 @@ def recommend(
     return Recommendations(sorted(found, key=lambda each: (each.total, each.report_bytes)))
 
 
-def _rate(protocol: Protocol, n: int, epsilon: float) -> Recommendation:
+def _list_candidates(
+    k: int, budgets: tuple[float, ...], rounds: int | None, changes: int | None
+) -> list[Callable[[], Any]]:
+    """Return functions that make the protocols to compare."""
+    if rounds is None and changes is None:
+        over_time = len(budgets) == 2
+        return [
+            partial(cls, k, *budgets)
+            for cls in registry.BY_BUDGETS.values()
+            if len(budgets_of(cls)) == len(budgets) and issubclass(cls, Memoized) == over_time
+        ]
+    if len(budgets) == 2:
+        raise ValueError(
+            f"rounds={validate.quote(rounds)} needs one budget, that of the whole history, not"
+            f" {validate.quote(budgets)}"
+        )
+    (epsilon,) = budgets
+    t = validate.Integer(2, MOST_ROUNDS)("rounds", rounds)
+    c = validate.Integer(1, MOST_CHANGES)("changes", changes)
+    made: list[Callable[[], Any]] = [
+        partial(Once, k, epsilon, t),
+        partial(Steps, k, epsilon, t, c),
+    ]
+    if k == 2:  # a first value of 1 is a change from the known 0
+        made.append(partial(Tree, epsilon, t, c + 1))
+        made.append(partial(DDRM, epsilon, t, (c + 1) * t.bit_length()))
+    return made
+
+
+def _rate(protocol: Any, n: int, epsilon: float) -> Recommendation:
     """Return the errors and costs of a protocol."""
     k = protocol.k
-    total = k * _largest_std(protocol, n, 1 / k, "population", 0) ** 2
     least = k * least_error(k, epsilon, n) + (1 - 1 / k) / n
+    if isinstance(protocol, History):
+        return _rate_history(protocol, n, least)
+    total = k * _largest_std(protocol, n, 1 / k, "population", 0) ** 2
     rare, worst = (_largest_std(protocol, n, f, "population", 0) for f in (0.0, None))
     return Recommendation(
         protocol,
@@ -239,6 +304,28 @@ def _rate(protocol: Protocol, n: int, epsilon: float) -> Recommendation:
         protocol.report_bytes,
         protocol.work,
         getattr(protocol, "linked", None),
+    )
+
+
+def _rate_history(history: History, n: int, least: float) -> Recommendation:
+    """Return the mean errors over the rounds, and the costs, of a mechanism with rounds.
+
+    All its reports together keep the budget. So the least total of one report with this budget is
+    also a bound for every round.
+    """
+    k, shares = history.k, np.array([0.0, 0.5, 1.0, 1 / history.k])
+    variances = history.variance(n, shares) + shares * (1 - shares) / n
+    total = float(k * variances[:, 3].mean())
+    worst = [find_peak(each) for each in variances[:, :3].tolist()]
+    return Recommendation(
+        history,
+        total,
+        total / least,
+        float(np.sqrt(variances[:, 0]).mean()),
+        float(np.sqrt(worst).mean()),
+        history.at(0).report_bytes,
+        history.work,
+        history=history.privacy.history,
     )
 
 
@@ -269,10 +356,13 @@ def sample_size(
 ) -> int:
     """Return the number of users that is needed to estimate a frequency to within ± ``error``.
 
+    For whole histories, the round with the largest error decides.
+
     Parameters
     ----------
     factory : callable
-        A protocol class, or a function. ``factory(k, epsilon)`` is a protocol or a solution.
+        A protocol class, or a function. ``factory(k, epsilon)`` is a protocol, a history such as
+        that of ``partial(Steps, rounds=12, changes=2)``, or a solution.
     k : int, or list of int
         Number of possible values, which are 0, …, k − 1. For a solution, a list with one number per
         attribute. The attribute with the largest error decides.
@@ -304,13 +394,15 @@ def sample_size(
     Examples
     --------
     >>> from functools import partial
-    >>> from multi_freq_ldpy import GRR, OUE, SMP, sample_size
+    >>> from multi_freq_ldpy import GRR, OUE, SMP, Steps, sample_size
     >>> sample_size(OUE, 10, 1.0, 0.01)
     179884
     >>> sample_size(OUE, 10, 1.0, 0.01, f=0.0)
     141470
     >>> sample_size(partial(SMP, GRR), [2, 3], 1.0, 0.01)
     144827
+    >>> sample_size(partial(Steps, rounds=12, changes=2), 2, 1.0, 0.01)
+    609091
     """
     mechanism = _build_mechanism(factory, k, check_budgets("epsilon", epsilon))
     reach, z, share = _check_aim(error, level, f, of)
@@ -344,7 +436,8 @@ def epsilon_for(
 ) -> float:
     """Return the smallest budget with which n users are enough for ± ``error``.
 
-    The result is at least 0.001. Its relative error is at most a millionth.
+    The result is at least 0.001. Its relative error is at most a millionth. For whole histories,
+    the round with the largest error decides, and the budget is that of the whole history.
 
     Parameters
     ----------
@@ -453,19 +546,41 @@ def _build_mechanism(factory: Any, k: Any, budgets: tuple[float, ...]) -> Any:
 
 
 def _largest_std(mechanism: Any, n: int, f: float | None, of: str, fewest: int = FEWEST) -> float:
-    """Return the largest standard error over all attributes, at f or at the worst frequency."""
-    if n * min(mechanism.answering) < fewest:
+    """Return the largest standard error over all attributes, at f or at the worst frequency.
+
+    For whole histories it is the largest one over all rounds, too.
+    """
+    if n * _least_share(mechanism) < fewest:
         return float("inf")
     shares = np.array([0.0, 0.5, 1.0] if f is None else [f])
-    worst = 0.0
-    for (seen, _), answering in zip(mechanism.parts, mechanism.answering, strict=True):
-        variance = np.asarray(
-            seen.channel.sampled_variance(answering, np.array(n), shares, of), np.float64
+    if mechanism.rounds is not None:
+        drawn = shares * (1 - shares) / n if of == "population" else 0.0
+        rows = (mechanism.variance(n, shares) + drawn).reshape(-1, len(shares))
+    else:
+        rows = np.array(
+            [
+                seen.channel.sampled_variance(answering, np.array(n), shares, of)
+                for (seen, _), answering in zip(mechanism.parts, mechanism.answering, strict=True)
+            ],
+            np.float64,
         )
-        worst = max(worst, float(variance.max()))
-        if f is None:  # a quadratic function of f may be largest between the ends
-            start, middle, end = variance.tolist()
-            bend, slope = 2 * (start + end - 2 * middle), 4 * middle - 3 * start - end
-            if bend < 0 and 0 < slope < -2 * bend:
-                worst = max(worst, start - slope**2 / (4 * bend))
-    return float(worst**0.5)
+    return float(max(find_peak(row) if f is None else row[0] for row in rows.tolist()) ** 0.5)
+
+
+def _least_share(mechanism: Any) -> float:
+    """Return the least expected share of the users who answer, over attributes and rounds."""
+    if mechanism.rounds is None:
+        return float(min(mechanism.answering))
+    least: float = min(each.report_shares.min() for each in mechanism.leaves)
+    return least / len(mechanism.leaves) if mechanism.samples else least
+
+
+def find_peak(variances: Sequence[float]) -> float:
+    """Return the largest variance over all frequencies, given those at 0, 1/2 and 1.
+
+    A variance is a quadratic function of the frequency. It may be largest between the ends.
+    """
+    start, middle, end = variances
+    bend, slope = 2 * (start + end - 2 * middle), 4 * middle - 3 * start - end
+    inside = start - slope**2 / (4 * bend) if bend < 0 and 0 < slope < -2 * bend else 0.0
+    return max(start, middle, end, inside)
