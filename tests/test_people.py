@@ -21,6 +21,7 @@ from multi_freq_ldpy import (
     DBitFlipPM,
     Estimate,
     Estimates,
+    Once,
     Panel,
     Rounds,
     Survey,
@@ -428,6 +429,13 @@ def test_plots_show_what_they_are_given() -> None:
         rounds.plot(truth=np.zeros((3, 12)))
     with pytest.raises(ValueError, match="no rounds"):
         Rounds().plot()
+    history = Once(3, 2.0, 8)  # with six users, some rounds have no report
+    few = history.estimate(history.simulate([[0] * 8, [1] * 8], 1, counts=[3, 3]))
+    drawn = few.plot(truth=np.full((8, 3), 1 / 3)).axes[0]
+    assert [line.get_label() for line in drawn.lines][::2][:3] == ["0", "1", "2"]
+    silent = [r for r, each in enumerate(few) if not np.isfinite(each.frequencies).all()]
+    corners = drawn.collections[0].get_paths()[0].vertices
+    assert silent and not set(silent) & set(corners[:, 0].tolist())
     panel = Panel(SMP(LOSUE, [3, 4], 3.0, 1.0), 100, 1)
     assert len(panel.run([np.zeros((100, 2), int)] * 2).plot().axes) == 2
     assert DBitFlipPM(10, 1.0, b=5, d_bits=2).estimate([]).plot() is not None
@@ -497,7 +505,10 @@ def test_postprocessings_are_read_from_one_dict(monkeypatch: pytest.MonkeyPatch)
 
 def test_every_protocol_has_one_look_in_all_figures() -> None:
     """Check that a protocol always has the same colour and marker, and that all look different."""
-    assert {name for names in plots.LOOKS for name in names.split()} == set(registry.PROTOCOLS)
+    assert {name for names in plots.LOOKS for name in names.split()} == {
+        *registry.PROTOCOLS,
+        *registry.HISTORIES,
+    }
     names = list(registry.PROTOCOLS)
     together = dict(zip(names, plots.looks_of(names), strict=True))
     seen = [(look["color"], look["marker"], look["ls"]) for look in together.values()]

@@ -28,10 +28,10 @@ MARKERS = "os^Dv*PX"
 """Colours and markers of values. ``INK`` stands for the colour of text."""
 
 LOOKS = {
-    "GRR LGRR": (BLUE, "o"),
-    "OUE LOUE": (VERMILION, "s"),
-    "OLH LOLH": (GREEN, "^"),
-    "SS LOSUE": (PINK, "D"),
+    "GRR LGRR Once": (BLUE, "o"),
+    "OUE LOUE Steps": (VERMILION, "s"),
+    "OLH LOLH Tree": (GREEN, "^"),
+    "SS LOSUE DDRM": (PINK, "D"),
     "SUE LSUE": (ORANGE, "v"),
     "THE LSOUE": (SKY, "X"),
     "SHE DBitFlipPM": (INK, "*"),
@@ -294,9 +294,11 @@ def _draw_attribute_rounds(
         if estimates[0].method == "raw"
         else None
     )
+    if limits is not None:
+        limits[np.isnan(shares)] = np.nan  # no band where no report was made
     first, at = estimates[0], np.arange(len(estimates))
     drawn = (
-        np.sort(np.argsort(-shares.mean(axis=0))[: len(colours)])
+        np.sort(np.argsort(-np.nan_to_num(shares).sum(axis=0))[: len(colours)])
         if values is None
         else first._numbers("values", values)
     )
