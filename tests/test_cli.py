@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner
 
 import multi_freq_ldpy
-from multi_freq_ldpy import GRR, LGRR, OUE, RSFD, SMP, SPL, Survey, datasets, registry
+from multi_freq_ldpy import GRR, LGRR, OUE, RSFD, SMP, SPL, Steps, Survey, datasets, registry
 from multi_freq_ldpy.cli import choosing, files
 from multi_freq_ldpy.cli.app import app
 from multi_freq_ldpy.files import atomic
@@ -789,17 +789,29 @@ def test_a_large_budget_warns(folder: Path) -> None:
 @pytest.mark.slow
 def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "smokes" in run("demo", "--users", 2000, "--seed", 1)
-    assert set(json.loads(run("protocols", "--json"))["protocol"]) == set(registry.PROTOCOLS)
+    assert json.loads(run("protocols", "--json"))["protocol"] == [
+        *registry.PROTOCOLS,
+        *registry.HISTORIES,
+    ]
     assert "local hashing" in run("protocols")
     assert (
         json.loads(run("recommend", 100, "--epsilon", 1, "--json"))["protocol"][0]
         in registry.PROTOCOLS
     )
     assert "LGRR" in run("recommend", 10, "--eps-perm", 2, "--eps-1", 1)
+    ranked = json.loads(
+        run("recommend", 2, "--epsilon", 1, "--rounds", 64, "--changes", 3, "--json")
+    )
+    assert ranked["protocol"] == ["Steps", "Once", "Tree", "DDRM"]
+    assert ranked["history"] == pytest.approx([1.0] * 4)
     for wrong in (
         ("recommend", 10),
         ("recommend", 10, "--epsilon", 1, "--eps-1", 1),
         ("recommend", 1, "--epsilon", 1),
+        ("recommend", 2, "--epsilon", 1, "--rounds", 8),
+        ("recommend", 2, "--epsilon", 1, "--changes", 1),
+        ("recommend", 2, "--epsilon", 1, "--rounds", 1, "--changes", 1),
+        ("recommend", 2, "--eps-perm", 2, "--eps-1", 1, "--rounds", 8, "--changes", 1),
     ):
         assert run(*wrong, code=2).startswith("error: ")
     run("recommend", "many", code=2)
@@ -816,7 +828,8 @@ def test_small_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert files.ROWS < 40_000 and run("demo", "--users", 40_000, "--seed", 1) == run(
         "demo", "--users", 40_000, "--seed", 1
     )
-    for mechanism in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0)):
+    several = SMP(Steps, [2, 2], epsilon=1.0, rounds=2, changes=1)
+    for mechanism in (GRR(3, 1.0), SMP(OUE, [2, 3], 1.0), Steps(2, 1.0, 4, 1), several):
         (tmp_path / "spec.json").write_text(json.dumps(registry.to_spec(mechanism)))
         assert "all checks hold" in run("check", tmp_path / "spec.json")
         assert json.loads(run("check", tmp_path / "spec.json", "--json")) == {
@@ -845,6 +858,59 @@ def test_surveys_over_time_are_not_randomized_here(folder: Path) -> None:
     assert "two budgets" in run(
         "randomize", folder / "time.json", folder / "people.csv", "-o", folder / "r.csv", code=2
     )
+
+
+def test_surveys_with_rounds(folder: Path) -> None:
+    """Lead reports of three rounds to estimates, and refuse files of other rounds."""
+    people, survey = folder / "people.parquet", folder / "rounds.json"
+    asked = ("survey", people, "--column", "smokes", "--epsilon", 4, "-o", survey)
+    for wrong, message in (
+        (["--rounds", 4], "--rounds needs --changes"),
+        (["--rounds", 4, "--changes", 1, "--protocol", "Once"], "Once needs no --changes"),
+        (["--rounds", 4, "--changes", 1, "--protocol", "GRR"], "one of Steps, Once, not 'GRR'"),
+        (["--changes", 1], "--changes needs --rounds"),
+    ):
+        assert message in run(*asked, *wrong, code=2) and not survey.exists()
+    assert "ε of all 4 rounds together is 4" in run(*asked, "--rounds", 4, "--changes", 1)
+    run(*asked, "--rounds", 4, "--protocol", "Once", "--force")
+    run(*asked, "--rounds", 4, "--changes", 1, "--force")
+    shared = Survey.load(survey)
+    assert shared == Survey({"smokes": ["no", "yes"]}, epsilon=4.0, rounds=4, changes=1)
+    assert "has rounds" in run("randomize", survey, people, "-o", folder / "r.csv", code=2)
+    table = pl.read_parquet(people).to_arrow()
+    for r, reports in enumerate(shared.randomize([table] * 3, rng=1)):
+        pq.write_table(reports.slice(0, 500), folder / f"{r}a.parquet")
+        pq.write_table(reports.slice(500), folder / f"{r}b.parquet")
+        for part in "ab":
+            name = folder / f"{r}{part}"
+            told = run("tally", survey, f"{name}.parquet", "--round", r, "-o", f"{name}.tally")
+            assert "reports counted in" in told
+    tallies = [folder / f"{r}{part}.tally" for r in range(3) for part in "ba"]
+    lines = run("estimate", survey, *tallies, "--csv", folder / "e.csv").splitlines()
+    assert lines[0] == "round 2, the last of 3" and "95 % interval" in lines[2]
+    assert len((folder / "e.csv").read_text().splitlines()) == 1 + 3 * 2
+    found = json.loads(run("estimate", survey, *tallies, "--json", "--plot", folder / "e.png"))
+    whole = [
+        shared.unpack((folder / f"{r}a.tally").read_bytes())
+        + shared.unpack((folder / f"{r}b.tally").read_bytes())
+        for r in range(3)
+    ]
+    assert found["round"] == [0, 0, 1, 1, 2, 2]
+    assert found["frequency"] == shared.estimate(whole).to_frame("dict")["frequency"]
+    nearest = json.loads(run("estimate", survey, *tallies, "--method", "norm_sub", "--json"))
+    assert sum(nearest["frequency"]) == pytest.approx(3.0)
+    first, last = folder / "0a.parquet", folder / "2a.tally"
+    for command, message in (
+        (["tally", survey, first, "-o", folder / "x"], "--round is missing"),
+        (["tally", survey, first, "-o", folder / "x", "--round", 4], "--round must be an integer"),
+        (["tally", survey, first, "-o", folder / "x", "--round", 1], "of round 0, not of round 1"),
+        (["tally", survey, last, "-o", folder / "x", "--round", 1], "different mechanisms"),
+        (["tally", folder / "survey.json", first, "-o", folder / "x", "--round", 0], "with rounds"),
+        (["estimate", survey, first], "count the reports of each round with tally --round"),
+        (["estimate", survey, tallies[0], last], "there is no tally of round 1"),
+        (["estimate", folder / "survey.json", last], "another survey"),
+    ):
+        assert message in run(*command, code=2) and not (folder / "x").exists()
 
 
 def test_a_killed_run_leaves_nothing(folder: Path) -> None:

@@ -22,14 +22,18 @@ from .terminal import (
     ESTIMATORS,
     EVERYDAY,
     MAINTENANCE,
+    ChangesOption,
     Force,
     Json,
+    RoundsOption,
     Seed,
     as_json_text,
     build_example,
+    build_history,
     command,
     print_table,
     require_budgets,
+    require_rounds,
 )
 
 
@@ -42,6 +46,9 @@ def protocols(
     """List the protocols, with the standard error of a rare value.
 
     The budget is ε = 1. Protocols over time have the budgets 2 and 1.
+    Once, Steps, Tree and DDRM protect whole histories with ε = 1.
+    Their error is the mean over 12 rounds, for up to 2 changes.
+    Tree and DDRM have two values.
     """
     validate.domain_size("--k", k)
     columns: dict[str, list[Any]] = {
@@ -49,17 +56,27 @@ def protocols(
     }
     for name, cls in registry.PROTOCOLS.items():
         protocol = build_example(cls, k)
-        about = " ".join((cls.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
         entries = (
             name,
             ", ".join(budgets_of(cls)),
             protocol.report_bytes,
             float(np.sqrt(protocol.variance(users))),
-            about,
+            _describe(cls),
         )
         for column, entry in zip(columns.values(), entries, strict=True):
             column.append(entry)
+    for name, whole in registry.HISTORIES.items():
+        history = build_history(whole, k)
+        std = float(np.sqrt(history.variance(users)).mean())
+        entries = (name, "epsilon", history.at(0).report_bytes, std, _describe(whole))
+        for column, entry in zip(columns.values(), entries, strict=True):
+            column.append(entry)
     print(as_json_text(columns)) if as_json else print_table(columns)
+
+
+def _describe(cls: type) -> str:
+    """Return the first sentence of the docstring of a class."""
+    return " ".join((cls.__doc__ or "").split("\n\n")[0].split()).rstrip(".")
 
 
 @command(EVERYDAY)
@@ -81,9 +98,13 @@ def recommend(
         int | None,
         typer.Option(help="Length of the longest report in bytes. By default, no limit."),
     ] = None,
+    rounds: RoundsOption = None,
+    changes: ChangesOption = None,
     as_json: Json = False,
 ) -> None:
     """Rank the protocols by their total error for uniform data.
+
+    With --rounds, --epsilon is the budget of the whole history, and errors are means over rounds.
 
     The columns of the table are:
 
@@ -94,6 +115,7 @@ def recommend(
     - bytes: the length of a report
     - work: the approximate number of machine words per counted report
     - linked: with two budgets, the linkability of the reports of one user
+    - history: with --rounds, the privacy loss of all reports of one user
     """
     budget = _one_budget(epsilon, eps_perm, eps_1)
     validate.domain_size("k", k)
@@ -101,7 +123,9 @@ def recommend(
         if given is not None:
             validate.Integer(1, planning.MOST_USERS)(name, given)
     require_budgets(epsilon=epsilon, eps_perm=eps_perm, eps_1=eps_1)
-    columns = planning.recommend(k, budget, users, max_bytes)._columns()
+    require_rounds(rounds, changes, eps_perm)
+    found = planning.recommend(k, budget, users, max_bytes, rounds=rounds, changes=changes)
+    columns = found._columns()
     print(as_json_text(columns)) if as_json else print_table(columns)
 
 

@@ -20,10 +20,12 @@ from ..core.randomness import Stream
 from ..core.tally import MAGIC as PLAIN
 from ..core.tally import Tally
 from ..estimation import plots, postprocess
+from ..estimation.several import Rounds
 from ..files.atomic import open_atomic
 from ..files.progress import Progress
 from ..longitudinal.panel import Panel
 from ..protocols.histogram import SHE
+from ..solutions.base import Solution
 from ..solutions.smp import SMP
 from ..solutions.spl import SPL
 from ..survey import MAGIC, Survey
@@ -38,6 +40,7 @@ from .terminal import (
     Seed,
     SurveyFile,
     build_example,
+    build_history,
     command,
     estimates_as_json,
     out,
@@ -112,9 +115,10 @@ def randomize(
     """
     shared, stream = _load_survey(survey), Stream(seed) if seed is not None else None
     if shared.longitudinal:
+        over_time = "two budgets" if shared.rounds is None else "rounds"
         raise BadFile(
-            f"{survey} has two budgets, but randomize needs a survey with one: use Survey.client or"
-            " Survey.panel in Python"
+            f"{survey} has {over_time}, but randomize needs a survey that asks once: use"
+            " Survey.client or Survey.panel in Python"
         )
     files.require_outputs(force, output, inputs=[survey, data])
     many = files.write_reports(output, _randomize_file(shared, data, stream), shared, force, data)
@@ -161,6 +165,10 @@ def tally(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="File for the tally.")],
     invalid: Invalid = "raise",
+    round: Annotated[
+        int | None,
+        typer.Option(help="Round of the reports, counted from 0, for a survey with rounds."),
+    ] = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
@@ -171,7 +179,8 @@ def tally(
     """
     shared = _load_survey(survey)
     files.require_outputs(force, output, inputs=[survey, *reports])
-    counted = _tally_files(shared, reports, invalid)
+    _require_round(shared, round)
+    counted = _tally_files(shared, reports, invalid, round)
     with open_atomic(output, force) as file:
         file.write(shared.pack(counted))
     left_out = f", {counted.invalid:,} invalid reports left out" if counted.invalid else ""
@@ -182,10 +191,22 @@ def tally(
     )
 
 
-def _tally_files(survey: Survey, paths: list[Path], invalid: str) -> Tally:
+def _require_round(survey: Survey, round: int | None) -> None:
+    """Refuse a survey with rounds without the round, and the opposite."""
+    if survey.rounds is None and round is not None:
+        raise ValueError("--round is for surveys with rounds")
+    if survey.rounds is not None:
+        if round is None:
+            raise ValueError("--round is missing: reports of this survey are counted by round")
+        validate.Integer(0, survey.rounds - 1)("--round", round)
+
+
+def _tally_files(
+    survey: Survey, paths: list[Path], invalid: str, round: int | None = None
+) -> Tally:
     validate.choice("--invalid", invalid, ("raise", "skip"))
     files.require_different(paths)
-    total = survey.tally({"report": []})
+    total = survey.tally({"report": []}, round=round)
     for path in paths:
         start, done = b"", total.users + total.invalid
         if path.is_file():
@@ -197,8 +218,8 @@ def _tally_files(survey: Survey, paths: list[Path], invalid: str) -> Tally:
             elif start == PLAIN:
                 total = total + Tally.from_bytes(path.read_bytes())
             else:
-                for table in files.read_reports(path, survey, invalid):
-                    total = total + survey.tally(table, invalid=invalid)
+                for table in files.read_reports(path, survey, invalid, round):
+                    total = total + survey.tally(table, invalid=invalid, round=round)
         except BadFile:
             raise
         except (ValueError, TypeError) as error:
@@ -230,6 +251,9 @@ def estimate(
     Give no tally together with the reports that it was made from.
     Their users would count twice.
 
+    For a survey with rounds, give the tallies of all rounds so far.
+    The last round is printed. --csv, --json and --plot have all rounds.
+
     Groups of categories and differences need Python.
     See Estimate.group and Estimate.difference.
     """
@@ -238,17 +262,49 @@ def estimate(
     if plot:
         files.require_chart(plot)
     shared = _load_survey(survey)
-    counted = _tally_files(shared, reports, invalid)
-    if counted.invalid:
-        print(f"{counted.invalid:,} invalid reports left out", file=sys.stderr)
-    raw = shared.estimate(counted)
-    found = raw.postprocess(method)
+    found: Any
+    if shared.rounds is not None:
+        raw = shared.estimate(_tallies_of_rounds(shared, reports))
+        found = Rounds(each.postprocess(method) for each in raw)
+    else:
+        counted = _tally_files(shared, reports, invalid)
+        if counted.invalid:
+            print(f"{counted.invalid:,} invalid reports left out", file=sys.stderr)
+        found = shared.estimate(counted).postprocess(method)
     if csv:
         files.write_csv(csv, found.to_frame("dict"), force)
     if plot:
         with open_atomic(plot, force) as file:
             plots.save_figure(found.plot(), file, plot.suffix.lower().lstrip("."))
-    print(estimates_as_json(found)) if as_json else print_estimates(found)
+    if as_json:
+        print(estimates_as_json(found))
+    elif shared.rounds is not None:
+        out.print(f"round {len(found) - 1}, the last of {len(found)}\n")
+        print_estimates(found[-1])
+    else:
+        print_estimates(found)
+
+
+def _tallies_of_rounds(survey: Survey, paths: list[Path]) -> list[Tally]:
+    """Return the tally of each round so far, from files of tallies in any order."""
+    files.require_different(paths)
+    found: dict[int, Tally] = {}
+    for path in paths:
+        data = path.read_bytes()
+        if not data.startswith(MAGIC):
+            raise BadFile(
+                f"{path} is not a tally of a survey: count the reports of each round with tally"
+                " --round"
+            )
+        try:
+            counted = survey.unpack(data)
+        except (ValueError, TypeError) as error:
+            raise BadFile(f"{path}: {error}") from None
+        at = survey.round_of(counted)
+        found[at] = found[at] + counted if at in found else counted
+    if missing := set(range(max(found))) - set(found):
+        raise BadFile(f"there is no tally of round {min(missing)}: give the tallies of all rounds")
+    return [found[at] for at in sorted(found)]
 
 
 @command(MAINTENANCE)
@@ -257,7 +313,8 @@ def warm(as_json: Json = False) -> None:
     if not find_spec("numba"):
         raise ValueError("numba is not installed: without numba there is nothing to compile")
     os.environ[draws.VARIABLE] = "always"
-    names, classes = [*registry.PROTOCOLS, *registry.SOLUTIONS], list(registry.PROTOCOLS.values())
+    names = [*registry.PROTOCOLS, *registry.HISTORIES, *registry.SOLUTIONS]
+    classes = list(registry.PROTOCOLS.values())
     every: list[Any] = [
         build_example(cls, k)
         for cls in classes
@@ -270,7 +327,7 @@ def warm(as_json: Json = False) -> None:
         for cls in (SPL, SMP)
         for each in classes
     ]
-    with Progress("compiling", len(every)) as progress:
+    with Progress("compiling", len(every) + len(registry.HISTORIES)) as progress:
         for mechanism in every:
             held = [0] * 10 if len(mechanism.parts) == 1 else [[0, 0]] * 10
             reports = wire.decode(mechanism, wire.encode(mechanism, mechanism.randomize(held)))
@@ -282,6 +339,11 @@ def warm(as_json: Json = False) -> None:
                 else [[10] + [0] * (k - 1) for k in mechanism.ks]
             )
             progress.step(type(mechanism).__name__)
+        for whole in registry.HISTORIES.values():
+            history = build_history(whole, 3)
+            history.tally(history.randomize([[0] * history.rounds] * 10))
+            Panel(history, 10).tally([0] * 10)
+            progress.step(whole.__name__)
     say(f"{len(names)} protocols and solutions are ready", {"ready": names}, as_json)
 
 
@@ -292,7 +354,10 @@ def check(
     ],
     as_json: Json = False,
 ) -> None:
-    """Run all checks on a survey or protocol: exact privacy, unbiased estimates, stated errors."""
+    """Run all checks on a survey or protocol: exact privacy, unbiased estimates, stated errors.
+
+    A survey with rounds is checked attribute by attribute.
+    """
     from .. import checks
 
     files.require_readable(spec)
@@ -302,12 +367,16 @@ def check(
         mechanism = Survey.from_spec(content).solution if survey else registry.from_spec(content)
     except (ValueError, TypeError) as error:
         raise BadFile(f"{spec}: {error}") from None
+    subjects, which = [mechanism], ""
+    if isinstance(mechanism, Solution) and mechanism.rounds is not None:
+        subjects, which = list(dict.fromkeys(mechanism.protocols)), "the attributes of "
     try:
-        with Progress("check", len(checks.CHECKS)) as progress:
+        with Progress("check", len(checks.CHECKS) * len(subjects)) as progress:
             for name in checks.CHECKS:
-                with suppress(checks.NotApplicable):
-                    checks.run_check(name, mechanism)
-                progress.step(name)
+                for each in subjects:
+                    with suppress(checks.NotApplicable):
+                        checks.run_check(name, each)
+                    progress.step(name)
     except AssertionError as error:
         say(
             f"a check does not hold: {error}",
@@ -315,4 +384,5 @@ def check(
             as_json,
         )
         raise typer.Exit(1) from None
-    say(f"all checks hold for {mechanism!r}", {"holds": True, "subject": repr(mechanism)}, as_json)
+    sentence = f"all checks hold for {which}{mechanism!r}"
+    say(sentence, {"holds": True, "subject": repr(mechanism)}, as_json)

@@ -260,15 +260,17 @@ def write_reports(
     return many
 
 
-def read_reports(path: Path, survey: Survey, invalid: str) -> Iterator[Any]:
+def read_reports(
+    path: Path, survey: Survey, invalid: str, round: int | None = None
+) -> Iterator[Any]:
     """Yield the tables of reports that ``write_reports`` wrote.
 
-    A file whose metadata name another survey is refused. A field that is not hexadecimal is refused
-    too. If ``invalid`` is "skip", it becomes None.
+    A file whose metadata name another survey or another round is refused. A field that is not
+    hexadecimal is refused too. If ``invalid`` is "skip", it becomes None.
     """
     if is_parquet(path):
         require_readable(path)
-        survey._require_note("reports", note_in(_read_metadata(path), SURVEY))
+        survey._require_note("reports", note_in(_read_metadata(path), SURVEY), round)
         yield from read_tables(path, [REPORT])
         return
     done = 0

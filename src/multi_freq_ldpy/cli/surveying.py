@@ -1,5 +1,6 @@
 """Commands that make a survey from a file, or simulate a survey."""
 
+from collections.abc import Mapping
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,20 +14,23 @@ from ..core.randomness import as_stream
 from ..core.tally import Tally
 from ..estimation import plots
 from ..files.atomic import open_atomic
-from ..survey import Survey
+from ..survey import BY_NAME, Survey
 from ..tables.labels import is_missing, sort_labels
 from . import files
 from .files import BadFile
 from .terminal import (
     EVERYDAY,
+    ChangesOption,
     Force,
     Json,
+    RoundsOption,
     Seed,
     command,
     estimates_as_json,
     out,
     print_estimates,
     require_budgets,
+    require_rounds,
     say,
 )
 
@@ -65,7 +69,7 @@ def survey(
         str | None,
         typer.Option(
             help="Protocol of all columns. Without it, each column gets the better of GRR and OUE,"
-            " or of LGRR and LOSUE over time."
+            " or of LGRR and LOSUE over time. With --rounds: Steps, the default, or Once."
         ),
     ] = None,
     missing: Annotated[
@@ -75,6 +79,8 @@ def survey(
             " randomize stops at a missing value."
         ),
     ] = None,
+    rounds: RoundsOption = None,
+    changes: ChangesOption = None,
     as_json: Json = False,
     force: Force = False,
 ) -> None:
@@ -84,7 +90,7 @@ def survey(
     In a CSV file, only an empty field is a missing value.
     The text NA is a category, and so is a label that begins with a space.
     """
-    given = [column, epsilon, eps_perm, eps_1, solution, protocol, missing]
+    given = [column, epsilon, eps_perm, eps_1, solution, protocol, missing, rounds, changes]
     files.require_outputs(force, output, inputs=[data])
     if data.suffix.lower() == ".json":
         if any(each is not None for each in given):
@@ -102,7 +108,13 @@ def survey(
                 labels[name].append(missing)
         budgets = {"epsilon": epsilon, "eps_perm": eps_perm, "eps_1": eps_1}
         made = build_survey(
-            labels, solution or "SMP", protocol, budgets, missing if without else None
+            labels,
+            solution or "SMP",
+            protocol,
+            budgets,
+            missing if without else None,
+            rounds,
+            changes,
         )
         looked = (
             f"\nThe categories are the values found in {data}. The survey reveals these values. For"
@@ -116,8 +128,11 @@ def survey(
     made.save(output, force=force)
     sizes = {name: len(each) for name, each in made.attributes.items()}
     asked = ", ".join(f"{name} ({many} categories)" for name, many in sizes.items())
+    budget = f"The ε of one report is {made.privacy.report:g}."
+    if made.rounds is not None:
+        budget = f"The ε of all {made.rounds} rounds together is {made.privacy.history:g}."
     say(
-        f"{output} asks for {asked}. The ε of one report is {made.privacy.report:g}.{looked}",
+        f"{output} asks for {asked}. {budget}{looked}",
         {"attributes": sizes, "looked": bool(looked), "output": str(output)},
         as_json,
     )
@@ -146,20 +161,25 @@ def build_survey(
     protocol: str | None,
     budgets: dict[str, float | None],
     missing: str | None = None,
+    rounds: int | None = None,
+    changes: int | None = None,
 ) -> Survey:
     """Return a survey, with the solution and the protocol given by name."""
     if solution not in registry.SOLUTIONS:
         names = ", ".join(registry.SOLUTIONS)
         raise ValueError(f"--solution must be one of {names}, not {solution!r}")
-    if protocol is not None and protocol not in registry.BY_BUDGETS:
-        names = ", ".join(registry.BY_BUDGETS)
+    known: Mapping[str, Any] = registry.BY_BUDGETS if rounds is None else BY_NAME
+    if protocol is not None and protocol not in known:
+        names = ", ".join(known)
         raise ValueError(f"--protocol must be one of {names}, not {protocol!r}")
     if all(each is None for each in budgets.values()):
         raise ValueError("give --epsilon, or --eps-perm and --eps-1")
     require_budgets(**budgets)
-    chosen: Any = best if protocol is None else registry.BY_BUDGETS[protocol]
+    require_rounds(rounds, changes, budgets.get("eps_perm"), protocol == "Once")
+    chosen: Any = best if protocol is None else known[protocol]
+    options: dict[str, Any] = {"rounds": rounds, "changes": changes, **budgets}
     made = registry.SOLUTIONS[solution]
-    return Survey(labels, solution=made, protocol=chosen, missing=missing, **budgets)
+    return Survey(labels, solution=made, protocol=chosen, missing=missing, **options)
 
 
 @command(EVERYDAY, "try")

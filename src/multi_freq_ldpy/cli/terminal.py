@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import wraps
 from importlib.metadata import version
 from math import isfinite
@@ -24,7 +24,9 @@ from ..core import validate
 from ..estimation.estimate import Estimate
 from ..estimation.postprocess import METHODS
 from ..estimation.rendering import OUTSIDE, find_outside, printable
-from ..estimation.several import Estimates
+from ..estimation.several import Estimates, Rounds
+from ..longitudinal.history import MOST_CHANGES, MOST_ROUNDS, History
+from ..longitudinal.trees import Tree
 from ..protocol import Protocol, budgets_of, needs_options
 
 Function = Callable[..., None]
@@ -72,6 +74,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, fo
 Seed = Annotated[
     int | None,
     typer.Option(help="Seed for a reproducible simulation. Never use a seed to collect."),
+]
+RoundsOption = Annotated[
+    int | None,
+    typer.Option(help="Number of rounds. --epsilon is then the budget of the whole history."),
+]
+ChangesOption = Annotated[
+    int | None,
+    typer.Option(help="Largest number of changes of a value after the first round, with --rounds."),
 ]
 SurveyFile = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="A survey file in JSON.", readable=False)
@@ -133,12 +143,45 @@ def build_example(cls: type[Protocol], k: int) -> Any:
     return cls(k, *([1.0] if len(budgets_of(cls)) == 1 else [2.0, 1.0]), **options)
 
 
+ROUNDS, CHANGES = 12, 2
+"""The rounds and changes of the histories in the table of protocols."""
+
+
+def build_history(cls: type[History], k: int) -> History:
+    """Return a history with the budget 1. Boolean histories have two values."""
+    options: dict[str, Any] = {"k": k, "epsilon": 1.0, "rounds": ROUNDS, "changes": CHANGES}
+    options["reports"] = (CHANGES + 1) * ROUNDS.bit_length()
+    if cls is Tree:
+        options["changes"] = CHANGES + 1
+    known = {each.name for each in fields(cls)}
+    return cls(**{name: each for name, each in options.items() if name in known})
+
+
 def require_budgets(**budgets: float | list[float] | None) -> None:
     """Refuse a budget that is out of range. The message names the option."""
     for name, given in budgets.items():
         for each in given if isinstance(given, list) else [given]:
             if each is not None:
                 validate.budget(f"--{name.replace('_', '-')}", each)
+
+
+def require_rounds(
+    rounds: int | None, changes: int | None, eps_perm: float | None, once: bool = False
+) -> None:
+    """Refuse rounds and changes that are out of range, or that do not go together."""
+    if rounds is None:
+        if changes is not None:
+            raise ValueError("--changes needs --rounds")
+        return
+    if eps_perm is not None:
+        raise ValueError("--rounds needs --epsilon, the budget of the whole history")
+    validate.Integer(2, MOST_ROUNDS)("--rounds", rounds)
+    if (changes is None) != once:
+        raise ValueError(
+            "--protocol Once needs no --changes" if once else "--rounds needs --changes"
+        )
+    if changes is not None:
+        validate.Integer(1, MOST_CHANGES)("--changes", changes)
 
 
 def say(sentence: str, content: dict[str, Any], as_json: bool) -> None:
@@ -172,7 +215,7 @@ def print_table(columns: dict[str, list[Any]], title: str | None = None) -> None
     out.print(table)
 
 
-def estimates_as_json(estimates: Estimates) -> str:
+def estimates_as_json(estimates: Estimates | Rounds) -> str:
     """Return the columns of all estimates as JSON.
 
     If an estimate is outside its interval, a note explains the reason.
