@@ -435,7 +435,8 @@ class History(Mechanism):
     @property
     def work(self) -> int:
         """The approximate number of machine words that are read to count a report."""
-        return max(self._one_shot.work if self._tells_values else 0, self.symbols)
+        steps = 2 * -(-self.symbols // 64) if any(kind.block for kind in self.kinds) else 0
+        return max(self._one_shot.work if self._tells_values else 0, steps)
 
     def network(
         self, n: float, missing: float = 0.0, gap: float | None = None, restorable: bool = True

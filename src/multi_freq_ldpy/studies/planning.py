@@ -229,10 +229,10 @@ def recommend(
     LGRR         0.0275     3.87   0.0161   0.0423         1         1  no
     >>> recommend(2, 1.0, rounds=64, changes=3)
     protocol      total  × limit     rare    worst     bytes      work  history
-    Steps       0.00769    32.83   0.0586   0.0617         3         1  ε = 1
+    Steps       0.00769    32.83   0.0586   0.0617         3         2  ε = 1
     Once          0.015    64.00   0.0768   0.0866         2         1  ε = 1
-    Tree          0.024   102.60    0.108    0.108         3         1  ε = 1
-    DDRM           1.63  6971.68    0.892    0.892         3         1  ε = 1
+    Tree          0.024   102.60    0.108    0.108         3         2  ε = 1
+    DDRM           1.63  6971.68    0.892    0.892         3         2  ε = 1
     """
     size = validate.domain_size("k", k)
     users = USERS if n is None else validate.Integer(1, MOST_USERS)("n", n)
