@@ -380,6 +380,9 @@ def test_comparisons_of_histories() -> None:
         assert cell.theory is None and cell.limit is None
     again = compare(factories[1:], still, [2.0], repeats=200, k=2, rng=1)
     assert (again[0].errors == found[1].errors).all()
+    moved = np.tile([0, 0, 0, 1, 1, 1, 1, 1], (100_000, 1))  # the truth is that of each round
+    unbiased = compare([partial(Steps, rounds=8, changes=1)], moved, [1.0], 3, k=2, rng=1)
+    assert unbiased[0].error < 3 * Steps(2, 1.0, 8, 1).variance(100_000).mean()
     restless = np.tile([0, 1, 1, 0, 1, 1, 0, 0], (100_000, 1))
     biased = compare([partial(Steps, rounds=8, changes=1)], restless, [8.0], 3, k=2, rng=1)
     assert biased[0].error > 20 * Steps(2, 8.0, 8, 1).variance(100_000).mean()
