@@ -154,7 +154,7 @@ def needs_options(cls: type["Protocol"]) -> bool:
 
 
 def build_protocol(
-    factory: "Callable[..., Protocol]",
+    factory: Callable[..., Any],
     k: int,
     budgets: Sequence[float],
     names: Sequence[str] = (),

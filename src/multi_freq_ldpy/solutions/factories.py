@@ -9,7 +9,7 @@ from ..core.channel import Channel
 from ..mechanism import Mechanism
 from ..protocol import Protocol, build_protocol
 
-Factory: TypeAlias = Callable[..., Protocol]
+Factory: TypeAlias = Callable[..., Mechanism]
 
 
 def _takes_channel(factory: Factory) -> bool:
