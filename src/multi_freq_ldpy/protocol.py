@@ -196,7 +196,8 @@ def build_protocol(
                 f"{factory.__name__} takes the budget{'s' * (len(declares) > 1)}"
                 f" {', '.join(declares)}, not {given}"
             )
-    return factory(k, *budgets, **options)
+    made: Protocol = factory(k, *budgets, **options)
+    return made
 
 
 @dataclass(frozen=True)

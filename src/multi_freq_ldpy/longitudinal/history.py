@@ -823,8 +823,8 @@ class History(Mechanism):
         >>> tallies = [panel.tally(values), panel.tally(values), panel.tally(values * 0)]
         >>> history.estimate(tallies)[2]
         Estimate from 50,099 users: frequency ± standard error
-        0   1.0013 ± 0.0046
-        1  -0.0013 ± 0.0046
+        0   1.0013 ± 0.0047
+        1  -0.0013 ± 0.0047
         """
         tallies, known = self._as_tallies(reports)
         total = known if users is None else validate.Integer(0, 2**62)("users", users)
