@@ -4,6 +4,7 @@ import json
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
 from math import inf
@@ -517,6 +518,85 @@ def test_a_file_needs_the_round(tmp_path: Path) -> None:
         Client(HISTORY).report([1, 2])
     with pytest.raises(ValueError, match="round must be an integer from 0 to 7, not 8"):
         Client(HISTORY).report(1, round=8)
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.uint16, np.int64, np.uint64])
+@pytest.mark.parametrize("history", [Tree(1.0, 4, 4), SMALL[4], SMALL[13], HISTORY], ids=repr)
+def test_rounds_may_be_numpy_integers(history: History, kind: Any, tmp_path: Path) -> None:
+    """Check that unsigned rounds do not wrap into entries of a block."""
+    for i in range(20):
+        secret = bytes([i]) * 32
+        one, two = Client(history, secret), Client(history, secret)
+        panels = [Panel(history, 50, rng=i) for _ in range(2)]
+        values = np.zeros(50, np.int64)
+        for r in range(history.rounds):
+            found = one.report(0, round=kind(r)), two.report(0, round=r)
+            sent = [None if each is None else each.tobytes() for each in found]
+            assert sent[0] == sent[1]
+            first, second = (
+                panels[0].report(values, round=kind(r)),
+                panels[1].report(values, round=r),
+            )
+            assert first.tobytes() == second.tobytes()
+    for wrong in (1.0, "1", True):
+        with pytest.raises(TypeError, match="round must be an integer"):
+            one.report(0, round=wrong)  # type: ignore[arg-type]
+
+
+def test_refused_rounds_change_no_part_of_a_record() -> None:
+    solution = SMP.of([Steps(2, 1.0, 8, 1), Steps(3, 1.0, 8, 1)])
+    panel = Panel(solution, 20, rng=3)
+    ahead = int(panel._members.groups[1][0])
+    panel.report([[0, 0]], users=[ahead], round=3)
+    with pytest.raises(ValueError, match="round=1 is over"):
+        panel.report(np.zeros((20, 2), np.int64), round=1)
+    assert panel._members.parts[0].last == -1
+
+
+def test_runs_begin_with_round_0() -> None:
+    values = np.zeros(100, np.int64)
+    panel = Panel(HISTORY, 100, rng=1)
+    with pytest.raises(ValueError, match="rounds must be at most 8, not 9"):
+        panel.run([values] * 9)
+    assert len(panel.run([values] * 3)) == 3
+    with pytest.raises(ValueError, match="round 2 was asked already"):
+        panel.run([values] * 2)
+    assert panel._members.last == 2
+
+
+def test_reports_that_no_path_sends_are_refused() -> None:
+    history = Steps(2, 1.0, 4, 1, "GRR", values=0.5)
+    value, step, none = bytes([0, 1, 0]), bytes([1, 1, 1]), b"\xff" * 3
+    for data in (value * 4, value + value + none * 2, none + value + step * 2):
+        with pytest.raises(ValueError, match="is not a report"):
+            wire.decode(history, data)
+    assert len(wire.decode(history, none * 3 + value + none + step * 3)) == 2
+    solution = SPL(Steps, [2, 3, 4], 3.0, rounds=8, changes=1)
+    silent = b"\xff" * solution.at(0).report_bytes
+    with pytest.raises(ValueError, match="is not a report"):
+        wire.tally(solution.at(0), silent * 5)
+
+
+def test_nothing_is_counted_without_users() -> None:
+    empty: list[int] = []
+    tally = Panel(Once(2, 1.0, 4), 5, rng=1).tally(empty, users=empty, round=0)
+    assert tally.users == 0
+    with pytest.raises(ValueError, match="at least one round"):
+        HISTORY.estimate([])
+
+
+def test_panels_keep_no_rounds() -> None:
+    """Check that the memory of a panel does not grow with the rounds."""
+    history = Once(3, 1.0, 1200)
+    panel, values, sizes = Panel(history, 50, rng=1), np.zeros(50, np.int64), []
+    tracemalloc.start()
+    for r in range(1024):
+        panel.tally(values)
+        if r in (511, 1023):
+            gc.collect()
+            sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    assert sizes[1] - sizes[0] < 512 * 64
 
 
 # A state, and a part of the message that refuses it

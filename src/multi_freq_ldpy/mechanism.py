@@ -937,7 +937,7 @@ def find_silent(reports: NDArray[Any]) -> NDArray[np.bool_]:
     723
     """
     flat = np.ascontiguousarray(reports)
-    rows = flat.view(np.uint8).reshape(*flat.shape, -1)
+    rows = flat.view(np.uint8).reshape(*flat.shape, flat.dtype.itemsize)
     silent: NDArray[np.bool_] = (rows == SILENT).all(axis=-1)
     return silent
 

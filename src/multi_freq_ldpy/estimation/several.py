@@ -415,7 +415,7 @@ class Rounds(list[Estimate | Estimates]):
         -------
         Differences
             The changes with their errors. The errors of two rounds are correlated, and this is
-            taken into account.
+            taken into account. For ``Once`` with a window, the stated error may be too large.
 
         Raises
         ------

@@ -26,6 +26,9 @@ class Client:
     secret agree, and a restart changes nothing. The second round is always drawn anew from the
     operating system. With a one-shot protocol, every report costs its full budget again.
 
+    A mechanism with rounds also has a state, which ``Client.open`` keeps in a file. Do not make a
+    client with rounds again from its secret alone: after a restart it does not know what it told.
+
     With the secret, the true values can be inferred from the reports, so the secret has to stay on
     the device. If the secret is lost, a new secret costs the full budget again. ``Client.open``
     keeps the secret in a file, with the ledger.
@@ -343,7 +346,6 @@ class Client:
 
         def answer(now: State) -> State:
             at = self._members.last + 1 if round is None else round
-            self.mechanism.at(at)  # refuses a round that does not exist
             answers.append(self._members.answer(values, at)[0])
             ledger = now.ledger.add_charges(self._members.charges())
             return replace(now, ledger=ledger, history=self._members.to_fields())

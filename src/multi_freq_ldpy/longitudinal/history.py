@@ -23,7 +23,7 @@ from ..core.randomness import Rng, Source
 from ..core.tally import Part, Tally
 from ..estimation.estimate import Estimate
 from ..estimation.several import Rounds
-from ..mechanism import Counts, Mechanism, Reports, as_readonly, find_silent
+from ..mechanism import SILENT, Counts, Mechanism, Reports, as_readonly, find_silent
 from ..protocol import OneShot, Protocol, check_declared
 from ..protocols.formats import symbol_dtype
 from ..protocols.grr import GRR
@@ -50,6 +50,9 @@ MOST_ROUNDS = 2**16
 MOST_CHANGES = 32
 MOST_ONLINE = 2**12
 """The largest number of rounds that are estimated one by one, each from the rounds before."""
+
+MOST_KEPT = 2**8
+"""The largest number of rounds whose mechanisms are kept."""
 
 PROTOCOLS: dict[str, type[OneShot]] = {each.__name__: each for each in (SS, GRR, OUE, SUE, THE, HR)}
 """The protocols through which a value can be reported, which draw for any list of users."""
@@ -268,6 +271,8 @@ class History(Mechanism):
             return Round(self, round, True)
         key = validate.Integer(0, self.rounds - 1)("round", round)
         if key not in self._rounds_made:
+            if len(self._rounds_made) >= MOST_KEPT:
+                self._rounds_made.clear()
             self._rounds_made[key] = Round(self, key)
         return self._rounds_made[key]
 
@@ -591,6 +596,11 @@ class History(Mechanism):
         return max(steps + ([self._one_shot.report_bytes] if self._tells_values else []))
 
     @cached_property
+    def _round_dtype(self) -> np.dtype[Any]:
+        """The dtype of one report, the same in all rounds."""
+        return np.dtype([("kind", np.uint8), ("payload", np.uint8, (self._longest,))])
+
+    @cached_property
     def _base_bytes(self) -> int:
         """The number of bytes from which one symbol of base noise is drawn."""
         bits = [kind.block.bits for kind in self.kinds if kind.block is not None]
@@ -710,7 +720,19 @@ class History(Mechanism):
         for r in range(self.rounds):
             here = np.flatnonzero(~find_silent(reports[:, r]))
             refused[here] |= self.at(r)._refused(np.ascontiguousarray(reports[here, r]))
-        return refused
+        return refused | self._find_mixed(reports["kind"].astype(np.int64) - self._first_kind)
+
+    def _find_mixed(self, kinds: Integers) -> NDArray[np.bool_]:
+        """Mark users whose reports cannot come from one path, given the kind of each report."""
+        silent = kinds == SILENT - self._first_kind
+        least = np.where(silent, len(self.kinds), kinds).min(axis=1)
+        most = np.where(silent, -1, kinds).max(axis=1)
+        mixed = least < most
+        if self._tells_values:  # a value is reported in rounds of one window only
+            own = np.where(kinds == 0, np.arange(self.rounds) % self._window, -1)
+            first = own.max(axis=1, keepdims=True)
+            mixed |= ((own >= 0) & (own != first)).any(axis=1)
+        return np.asarray(mixed)
 
     def _sent(self, reports: NDArray[Any]) -> Iterator[tuple[Round, NDArray[np.bool_], Any]]:
         """Yield the rounds, the users who report, and their reports."""
@@ -909,6 +931,8 @@ class History(Mechanism):
                         f" not of {validate.quote(tally.mechanism)}"
                     )
             return list(reports), None
+        if isinstance(reports, list | tuple) and not reports:
+            raise ValueError("reports must hold the tally of at least one round, not []")
         tally = self._as_tally(reports)
         return list(tally), tally.users
 

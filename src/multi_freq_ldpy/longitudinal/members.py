@@ -119,6 +119,42 @@ class Members:
 
         It takes the arguments of ``answer``. The result may contain further users of this round.
         """
+        round = self.check_round(round, who)
+        states = self.diary.states
+        last = states.last if who is None else states.last[self.diary.rank[who]]
+        new = last < round
+        if new.all():
+            self._send_new(values, round, who)
+        elif new.any():
+            places = np.arange(len(self.diary)) if who is None else who
+            fresh = new if who is not None else new[self.diary.rank]
+            self._send_new(values[fresh], round, places[fresh])
+        return [(users, rows) for at, users, rows in self._sent if at == round]
+
+    def check_round(self, round: object, who: Integers | None = None) -> int:
+        """Return the round that is asked, or refuse it before anything is changed.
+
+        Parameters
+        ----------
+        round : int
+            The round, counted from 0.
+        who : array of int, optional
+            Places of the users who are asked. None means all users.
+
+        Returns
+        -------
+        int
+            The round.
+
+        Raises
+        ------
+        ValueError
+            If there is no such round, if a user was asked for a later round already, or if the
+            users take part from a later round on.
+        TypeError
+            If ``round`` is not an integer.
+        """
+        round = validate.Integer(0, self.history.rounds - 1)("round", round)
         states = self.diary.states
         if round < states.first:
             raise ValueError(
@@ -128,14 +164,7 @@ class Members:
         if (late := last > round).any():
             at = int(last[np.argmax(late)])
             raise ValueError(f"round={round} is over: the last round of a user was {at}")
-        new = last < round
-        if new.all():
-            self._send_new(values, round, who)
-        elif new.any():
-            places = np.arange(len(self.diary)) if who is None else who
-            fresh = new if who is not None else new[self.diary.rank]
-            self._send_new(values[fresh], round, places[fresh])
-        return [(users, rows) for at, users, rows in self._sent if at == round]
+        return round
 
     def _send_new(self, values: Integers, round: int, who: Integers | None) -> None:
         """Make the answers of users who were not asked for this round before."""

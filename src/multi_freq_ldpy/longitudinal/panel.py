@@ -1,6 +1,6 @@
 """Panel: many users over time, and estimates over several rounds."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set, Sized
 from typing import Any
 
 import numpy as np
@@ -224,6 +224,8 @@ class Panel:
                 f"rounds must be an iterable of values of all users, not {validate.quote(rounds)}"
             )
         tallies: list[Tally] = []
+        if self.mechanism.rounds is not None:
+            self._require_new(rounds)
         for values in rounds:
             try:
                 tallies.append(self.tally(values))
@@ -235,11 +237,21 @@ class Panel:
             return found
         return Rounds(map(self.mechanism.estimate, tallies))
 
+    def _require_new(self, rounds: Iterable[ArrayLike]) -> None:
+        """Refuse to run a history that has begun, or more rounds than it has."""
+        if self._members.last >= 0:
+            raise ValueError(
+                f"rounds must begin with round 0, but round {self._members.last} was asked already:"
+                " use tally for single rounds"
+            )
+        most = self.mechanism.rounds
+        if isinstance(rounds, Sized) and len(rounds) > most:
+            raise ValueError(f"rounds must be at most {most}, not {len(rounds)}")
+
     def _next(self, round: int | None) -> int:
         """Return the round that is asked."""
-        at: int = self._members.last + 1 if round is None else round
-        self.mechanism.at(at)  # refuses a round that does not exist
-        return at
+        at = self._members.last + 1 if round is None else round
+        return validate.Integer(0, self.mechanism.rounds - 1)("round", at)
 
     def _answer(self, values: Counts, who: Counts | None, round: int) -> NDArray[Any]:
         """Return the answers of users in a round of a history, with silent places."""

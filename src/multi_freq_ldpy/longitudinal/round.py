@@ -99,10 +99,10 @@ class Round(Mechanism):
         """The exact losses of the whole history."""
         return self.history.privacy
 
-    @cached_property
+    @property
     def report_dtype(self) -> np.dtype[Any]:
         """The dtype of one report: the kind, and the content padded with zeros."""
-        return np.dtype([("kind", np.uint8), ("payload", np.uint8, (self.history._longest,))])
+        return self.history._round_dtype
 
     @property
     def ks(self) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from .blocks import Block, share_block
 from .diary import Diary
 from .history import MOST_CHANGES, MOST_ROUNDS, Due, History, Kind
 from .listing import Sent
-from .paths import Paths
+from .paths import Integers, Paths
 from .round import Node
 
 
@@ -190,6 +190,9 @@ class DDRM(History):
     @property
     def _told_if_unchanged(self) -> int:
         return min(self.reports, self.rounds.bit_length())
+
+    def _find_mixed(self, kinds: Integers) -> NDArray[np.bool_]:
+        return np.zeros(len(kinds), np.bool_)  # coins mix the kinds
 
     def _count_users(self, numbers: list[Counts]) -> int:
         return max((int(own.sum()) for own in numbers), default=0)

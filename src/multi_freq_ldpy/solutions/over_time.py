@@ -88,13 +88,18 @@ class RecordMembers:
         array
             One entry per asked user, of the dtype of the round's reports.
         """
+        round = validate.Integer(0, (self.solution.rounds or 0) - 1)("round", round)
         own: Any = self.solution.at(round)
         asked = np.arange(self.n) if who is None else who
         out = np.full((len(asked), own.report_bytes), SILENT, np.uint8)
         position = np.full(self.n, -1)
         position[asked] = np.arange(len(asked))
+        here_of = [np.flatnonzero(position[group] >= 0) for group in self.groups]
+        for part, here in zip(self.parts, here_of, strict=True):
+            if len(here):
+                part.check_round(round, here)  # before any part is changed
         for j, (part, group) in enumerate(zip(self.parts, self.groups, strict=True)):
-            here = np.flatnonzero(position[group] >= 0)
+            here = here_of[j]
             if len(here):
                 rows = position[group[here]]
                 reports = part.answer(values[rows, j], round, here)

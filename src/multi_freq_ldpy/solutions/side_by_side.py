@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..core import validate
 from ..core.randomness import Source
-from ..mechanism import Counts
+from ..mechanism import Counts, find_silent
 from .base import Solution
 from .rows import as_bytes
 
@@ -56,7 +56,9 @@ class SideBySide(Solution):
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         self._refuse_whole()
         pairs = zip(self.protocols, self._fields_of(reports), strict=True)
-        return np.asarray(np.any([each._refused(own) for each, own in pairs], axis=0))
+        refused = np.asarray(np.any([each._refused(own) for each, own in pairs], axis=0))
+        # A user all of whose parts are silent sends nothing
+        return refused | find_silent(reports) if self._is_round else refused
 
     def contributions(self, reports: NDArray[Any]) -> NDArray[Any]:
         """Return the contribution of each report to each value of each attribute.
