@@ -1,5 +1,6 @@
 """Tests of the mechanisms that protect whole histories: their numbers, devices and files."""
 
+import gc
 import json
 import pickle
 import subprocess
