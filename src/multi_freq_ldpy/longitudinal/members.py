@@ -149,7 +149,7 @@ class Members:
         Raises
         ------
         ValueError
-            If there is no such round, if a user was asked for a later round already, or if the
+            If there is no such round, or if a user was asked for a later round already. Also if the
             users take part from a later round on.
         TypeError
             If ``round`` is not an integer.
