@@ -1,5 +1,6 @@
 """Tests of the mechanisms that protect whole histories: their numbers, devices and files."""
 
+import copy
 import gc
 import json
 import pickle
@@ -7,7 +8,9 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
-from itertools import pairwise
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise, product
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -42,6 +45,7 @@ from multi_freq_ldpy import (
 )
 from multi_freq_ldpy.checks.tools import chi_square
 from multi_freq_ldpy.longitudinal.averages import Asked
+from multi_freq_ldpy.longitudinal.blocks import spread_ball, weigh_margins
 from multi_freq_ldpy.longitudinal.history import PROTOCOLS, History
 from multi_freq_ldpy.longitudinal.simulation import Chain
 from multi_freq_ldpy.mechanism import find_silent
@@ -188,6 +192,126 @@ def test_variances_of_eight_rounds() -> None:
     assert network.covariances_with(3)[4] == pytest.approx(4.65593, abs=5e-6)
     from_values = [9.4707, 5.7992, 6.3558, 3.8711, 6.3039, 4.9611, 6.5661, 5.4700]
     assert network.shares[0] == pytest.approx(from_values, abs=5e-5)
+
+
+def odds_of(history: Any, odds: int) -> Any:
+    """Give the blocks of a history exact odds in place of e^ε."""
+    kinds = []
+    for kind in history.kinds:
+        block = copy.copy(kind.block)
+        for name in ("densities", "ratio", "gap", "second", "outcomes"):
+            block.__dict__.pop(name, None)
+        if block.kind == "ball":
+            ways = weigh_margins(block.symbols, block.bits)
+            high = sum(w for m, w in ways.items() if m >= block.threshold)
+            rest = sum(ways.values()) - high
+            weight = Fraction(odds * high, odds * high + rest)
+            densities = spread_ball(block.symbols, block.bits, block.threshold, weight)
+            object.__setattr__(block, "densities", densities)
+        else:
+            object.__setattr__(block, "weight", 2**64 * odds // (odds + 1))
+        kinds.append(replace(kind, block=block))
+    found = copy.copy(history)
+    for name in ("privacy", "_costs", "_noises"):
+        found.__dict__.pop(name, None)
+    found.__dict__["kinds"] = tuple(kinds)
+    return found
+
+
+def largest_ratio(history: Any) -> Fraction:
+    laws = [history.law(each) for each in product(range(2), repeat=history.rounds)]
+    return max(max(p) / min(p) for p in zip(*(law.values() for law in laws), strict=True))
+
+
+def test_ddrm_loses_the_odds_of_all_its_reports() -> None:
+    for reports, wanted in ((1, 3), (2, 9), (3, 27)):
+        assert largest_ratio(odds_of(DDRM(1.0, 4, reports), 3)) == wanted
+    for odds in (3, 6):
+        assert largest_ratio(odds_of(DDRM(1.0, 4, 2, "ball"), odds)) == odds
+
+
+def test_the_published_cover_has_its_second_moment() -> None:
+    """Check the sum of the steps that cover the rounds so far, over all histories.
+
+    A report counts 3·2/(2p − 1) with p = 3/4: three lengths are drawn, and two changes are allowed.
+    """
+    tree = odds_of(Tree(1.0, 4, 2, "linear"), 3)
+    scale = 3 * 2 / Fraction(1, 2)
+    for values in product(range(2), repeat=4):
+        law = tree.law(values)
+        for cover, wanted in (
+            ({(1, 1)}, 48),
+            ({(2, 2)}, 48),
+            ({(2, 2), (1, 3)}, 96),
+            ({(4, 4)}, 48),
+        ):
+            total = Fraction(0)
+            for sent, chance in law.items():
+                symbols = [
+                    1 - 2 * report[2]
+                    for r, report in enumerate(sent)
+                    if report is not None and (2 ** (report[0] - 1), r + 1) in cover
+                ]
+                total += chance * (scale * sum(symbols)) ** 2
+            assert total == wanted, (values, cover)
+
+
+@pytest.mark.parametrize(
+    "history",
+    [Steps(2, 1.0, 4, 1, "GRR", values=0.5), Steps(3, 1.0, 3, 1, "GRR", values=0.5)],
+    ids=repr,
+)
+def test_contributions_have_their_exact_moments(history: Any) -> None:
+    """Check means and second moments of one user, with shares in place of numbers of reports.
+
+    Means are those of smoothed estimates and of online ones.
+    """
+    shares = [
+        [history._chance(node, Asked()) for node in history.nodes(r)] for r in range(history.rounds)
+    ]
+    p, q = (float(each) for each in history._one_shot.chances)
+    for values in product(range(history.k), repeat=history.rounds):
+        if sum(a != b for a, b in pairwise(values)) > history.changes:
+            continue
+        law = history.law(values)
+        for last in range(1, history.rounds + 1):
+            mean, second = np.zeros((2, last, history.k))
+            for sent, chance in law.items():
+                means = history._average(shares[:last])
+                for r, report in enumerate(sent[:last]):
+                    if report is not None:
+                        put_report(history, means, r, report, (p, q))
+                found = means.network.estimate(means.values, means.steps)
+                mean += float(chance) * found
+                second += float(chance) * found**2
+            assert mean == pytest.approx(np.eye(history.k)[list(values[:last])], abs=1e-9)
+        if len(set(values)) == 1:
+            from_values, from_steps = means.network.shares
+            own = p * (1 - p) / (p - q) ** 2 + 1
+            other = q * (1 - q) / (p - q) ** 2
+            for v in range(history.k):
+                noise = own if v == values[0] else other
+                assert second[:, v] == pytest.approx(from_values * noise + from_steps, rel=1e-9)
+
+
+def put_report(
+    history: Any, means: Any, r: int, report: bytes, chances: tuple[float, float]
+) -> None:
+    """Add the report of one user to the means of its node."""
+    own, (p, q) = history.at(r), chances
+    decoded = wire.decode(own, report)
+    counts = own.contributions(decoded)[0]
+    for i, node in enumerate(own.nodes):
+        if node.kind != report[0]:
+            continue
+        found = counts[own._slots[i]][: history.k]
+        share = history._chance(node, Asked())
+        if node.start is None:
+            means.values[r] = (found - q) / (p - q) / share
+        else:
+            h = (node.end - node.start).bit_length() - 1
+            gap = float(history.kinds[node.kind].block.gap)
+            means.steps[h][node.end // 2**h - 2] = found / gap / share
 
 
 def test_trees_have_their_variances() -> None:
