@@ -605,6 +605,16 @@ def test_solutions_over_histories(solution: Any, tmp_path: Path) -> None:
     assert client.spent in (0.0, *losses, solution.privacy.history)
 
 
+def test_solutions_over_histories_pass_the_checks_that_apply() -> None:
+    for solution in (
+        SMP(Steps, [3, 2], epsilon=2.0, rounds=8, changes=1),
+        SPL(Once, [3, 2], epsilon=2.0, rounds=4),
+    ):
+        found = checks.check_protocol(solution)
+        held = {name for name, result in found.items() if result == "holds"}
+        assert held == {"bad_parameters", "equality", "spec", "documented"}
+
+
 def test_histories_are_not_hidden_among_fakes() -> None:
     with pytest.raises(TypeError, match="RSFD takes protocols only"):
         RSFD(Steps, [3, 2], epsilon=1.0, rounds=8, changes=1)

@@ -141,7 +141,11 @@ def inputs_of_all(mechanism: Mechanism, record: list[int], n: int) -> Any:
 def spread_inputs(mechanism: Mechanism, n: int) -> Any:
     """Return n inputs that run through all combinations of values."""
     if mechanism.rounds is not None:
-        return np.random.default_rng(n).integers(0, mechanism.ks[0], (n, mechanism.rounds))
+        several = hasattr(mechanism, "protocols")
+        values = np.random.default_rng(n).integers(
+            0, mechanism.ks, (n, mechanism.rounds, len(mechanism.ks))
+        )
+        return values if several else values[..., 0]
     steps = [min(prod(mechanism.ks[:j]), 2**40) for j in range(len(mechanism.parts))]
     return as_inputs(mechanism, np.arange(n)[:, np.newaxis] // steps % np.array(mechanism.ks))
 
