@@ -441,14 +441,14 @@ def over_time(mechanism: Mechanism) -> None:
     variance must be within 10 per cent of the stated one, plus 6 standard errors.
     """
     history = require_history(mechanism)
-    many, repetitions = make_histories(history), 150
+    many, repetitions = make_histories(history), 100
     values, counts = many
     n = int(counts.sum())
     truth = np.array(
         [np.bincount(values[:, r], counts, history.k) / n for r in range(history.rounds)]
     )
     found, stated = [], []
-    for seed in range(repetitions if history._draws_together else 40):
+    for seed in range(repetitions if history._draws_together else 20):
         rounds = history.estimate(history.simulate(values, seed, counts=counts))
         found.append([each.frequencies for each in singles(rounds)])
         stated.append([each.std**2 for each in singles(rounds)])
