@@ -722,12 +722,12 @@ def test_nothing_is_counted_without_users() -> None:
 
 def test_panels_keep_no_rounds() -> None:
     """Check that the memory of a panel does not grow with the rounds."""
-    history = Once(3, 1.0, 1200)
+    history = Once(3, 1.0, 1536)
     panel, values, sizes = Panel(history, 50, rng=1), np.zeros(50, np.int64), []
     tracemalloc.start()
-    for r in range(1024):
+    for r in range(1536):
         panel.tally(values)
-        if r in (511, 1023):
+        if r in (1023, 1535):
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0])
     tracemalloc.stop()
