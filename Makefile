@@ -9,9 +9,9 @@ demo: $(VENV)/core
 	@echo
 	$(RUN) examples/three_questions.py
 	@echo
-	$(RUN) examples/twenty_rounds.py
-	@echo
 	$(RUN) examples/changing_values.py
+	@echo
+	$(RUN) examples/twenty_rounds.py
 
 # Install the requirements of all targets, before two targets run at the same time.
 setup: $(VENV)/dev $(VENV)/docs
