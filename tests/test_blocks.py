@@ -186,6 +186,19 @@ def test_networks(name: str) -> None:
     np.testing.assert_allclose(network.shares[0], slow, rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", NETWORKS)
+def test_squares_of_steps_by_two_ways(name: str) -> None:
+    """Check the derivative for many rounds against the weights that few rounds list."""
+    network = NETWORKS[name][0]
+    factors = [np.linspace(0.5, 2, len(each)) for each in network.steps]
+    columns = network.ladder.solve(np.eye(len(network.values)))
+    flows = zip(network.links, network.flows(columns.T), factors, strict=True)
+    slow = sum((flow**2 * link) @ factor for link, flow, factor in flows)
+    np.testing.assert_allclose(network.sum_step_squares(factors), slow, rtol=1e-12)
+    ones = [np.ones(len(each)) for each in network.steps]
+    np.testing.assert_allclose(network.sum_step_squares(ones), network.shares[1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("rounds", [2, 3, 7, 16, 33])
 def test_estimates_reproduce_consistent_reports(rounds: int) -> None:
     """Check that means without noise give the true frequencies, for every round and value."""

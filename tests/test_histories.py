@@ -44,6 +44,7 @@ from multi_freq_ldpy import (
     wire,
 )
 from multi_freq_ldpy.checks.tools import chi_square
+from multi_freq_ldpy.longitudinal import averages
 from multi_freq_ldpy.longitudinal.averages import Asked
 from multi_freq_ldpy.longitudinal.blocks import spread_ball, weigh_margins
 from multi_freq_ldpy.longitudinal.history import PROTOCOLS, History
@@ -853,6 +854,18 @@ def test_errors_hold_if_all_users_change(epsilon: float) -> None:
         stated.append([float(each.std[1]) for each in rounds])  # type: ignore[union-attr]
     ratio = np.mean(np.var(found, axis=0) / np.mean(np.square(stated), axis=0))
     assert ratio == pytest.approx(1, abs=0.2)
+
+
+def test_errors_of_many_rounds_are_those_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compare the two ways to add up the noise of steps. For k = 2 they agree."""
+    history = Steps(2, 4.0, 64, 3, values=0.5)
+    values = np.zeros((2, 64), np.int64)
+    values[0, 20:], values[1, 30:50] = 1, 1
+    tally = history.simulate(values, 1, counts=[5000, 5000])
+    few = [each.std for each in history.estimate(tally)]  # type: ignore[union-attr]
+    monkeypatch.setattr(averages, "DENSE", 1)
+    many = [each.std for each in history.estimate(tally)]  # type: ignore[union-attr]
+    assert np.array(many) == pytest.approx(np.array(few), rel=1e-3)
 
 
 def test_online_estimates_use_no_later_reports() -> None:

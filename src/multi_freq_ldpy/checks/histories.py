@@ -4,7 +4,7 @@ Small mechanisms are enumerated in exact arithmetic: every history, every path a
 is every way in which a device may be off, copied or restored. Devices run the same rules.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -449,9 +449,9 @@ def over_time(mechanism: Mechanism) -> None:
     )
     found, stated = [], []
     for seed in range(repetitions if history._draws_together else 20):
-        rounds = history.estimate(history.simulate(values, seed, counts=counts))
-        found.append([each.frequencies for each in singles(rounds)])
-        stated.append([each.std**2 for each in singles(rounds)])
+        rounds: Any = history.estimate(history.simulate(values, seed, counts=counts))
+        found.append([each.frequencies for each in rounds])
+        stated.append([each.std**2 for each in rounds])
     errors, variances = np.array(found) - truth, np.array(stated).mean(axis=0)
     limit = Z * np.sqrt(variances / len(errors))
     off = np.abs(errors.mean(axis=0)) - limit
@@ -468,11 +468,6 @@ def over_time(mechanism: Mechanism) -> None:
         f"variances are {ratio:.3f} times the stated ones (seeds from 0), which differs from 1 by"
         f" more than {slack:.3f}",
     )
-
-
-def singles(rounds: Iterable[Any]) -> list[Any]:
-    """Return the estimates of rounds, typed."""
-    return list(rounds)
 
 
 def spread_of(errors: NDArray[np.float64], variances: NDArray[np.float64]) -> float:

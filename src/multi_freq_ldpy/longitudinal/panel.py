@@ -122,7 +122,7 @@ class Panel:
         held, numbers, single = self._inputs(values, users)
         if self.mechanism.rounds is not None:
             who = None if users is None else numbers
-            answers = self._answer(held, who, self._next(round))
+            answers: NDArray[Any] = self._members.answer(held, self._next(round), who)
             return answers[0] if single else answers
         self._refuse_round(round)
         reports = np.empty(len(numbers), self.mechanism.report_dtype)
@@ -253,18 +253,13 @@ class Panel:
         at = self._members.last + 1 if round is None else round
         return validate.Integer(0, self.mechanism.rounds - 1)("round", at)
 
-    def _answer(self, values: Counts, who: Counts | None, round: int) -> NDArray[Any]:
-        """Return the answers of users in a round of a history, with silent places."""
-        found: NDArray[Any] = self._members.answer(values, round, who)
-        return found
-
     def _send(self, values: Counts, who: Counts | None, at: int) -> list[NDArray[Any]]:
         """Return batches of the reports that are sent in a round."""
         if who is None and isinstance(self._members, Members):
             dtype = self.mechanism.at(at).report_dtype
             sent = self._members.send(values, at)
             return [rows.reshape(-1).view(dtype) for _, rows in sent]
-        answers = self._answer(values, who, at)
+        answers = self._members.answer(values, at, who)
         return [answers[~find_silent(answers)]]
 
     def _refuse_round(self, round: int | None) -> None:

@@ -26,6 +26,9 @@ from .factories import Factory, resolve_factories
 from .over_time import RecordMembers
 from .rows import EVERYBODY, as_bytes
 
+MOST_KEPT = 2**8
+"""The largest number of rounds whose solutions are kept."""
+
 LARGEST_REPORT = 2**31 - 1  # above it, the length of a NumPy dtype overflows
 DEEPEST = 8
 """The largest depth of solutions nested in solutions."""
@@ -236,6 +239,8 @@ class Solution(Mechanism):
             raise TypeError(f"{type(self).__name__} over these protocols has no rounds")
         key = validate.Integer(0, self.rounds - 1)("round", round)
         if key not in self._rounds_made:
+            if len(self._rounds_made) >= MOST_KEPT:
+                self._rounds_made.clear()
             parts: Any = self.protocols
             self._rounds_made[key] = type(self).of(
                 [each.at(key, optional=not self.samples) for each in parts]

@@ -54,11 +54,6 @@ class RecordMembers:
         ]
 
     @property
-    def memory(self) -> None:
-        """Nothing, because every part has its own permanent randomness."""
-        return None
-
-    @property
     def last(self) -> int:
         """The last round that any user was asked for."""
         pairs = zip(self.parts, self.groups, strict=True)
