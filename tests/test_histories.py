@@ -185,7 +185,9 @@ def test_mean_variances(size: tuple[int, int], epsilon: float) -> None:
 
 def test_variances_of_eight_rounds() -> None:
     history = Steps(5, 1.0, 8, 2, "GRR", values=0.5)
-    assert history._costs == pytest.approx([2.445950, 22.7581, 22.7581, 11.0750], abs=5e-5)
+    assert history._estimator.costs == pytest.approx(
+        [2.445950, 22.7581, 22.7581, 11.0750], abs=5e-5
+    )
     network = history.network(1)
     variances = [29.3297, 21.6899, 23.4157, 16.9515, 23.3458, 19.7727, 23.6446, 21.2503]
     assert network.variances == pytest.approx(variances, abs=5e-5)
@@ -213,7 +215,7 @@ def odds_of(history: Any, odds: int) -> Any:
             object.__setattr__(block, "weight", 2**64 * odds // (odds + 1))
         kinds.append(replace(kind, block=block))
     found = copy.copy(history)
-    for name in ("privacy", "_costs", "_noises"):
+    for name in ("privacy", "_estimator"):
         found.__dict__.pop(name, None)
     found.__dict__["kinds"] = tuple(kinds)
     return found
@@ -278,7 +280,7 @@ def test_contributions_have_their_exact_moments(history: Any) -> None:
         for last in range(1, history.rounds + 1):
             mean, second = np.zeros((2, last, history.k))
             for sent, chance in law.items():
-                means = history._average(shares[:last])
+                means = history._estimator.average(shares[:last])
                 for r, report in enumerate(sent[:last]):
                     if report is not None:
                         put_report(history, means, r, report, (p, q))
@@ -352,7 +354,9 @@ def test_rounds_are_published_online_at_a_price() -> None:
         numbers = [
             [history._chance(node, Asked()) for node in history.nodes(r)] for r in range(rounds)
         ]
-        online = [history._average(numbers[: r + 1]).network.variances[r] for r in range(rounds)]
+        online = [
+            history._estimator.average(numbers[: r + 1]).network.variances[r] for r in range(rounds)
+        ]
         smooth = history.network(1).variances
         assert np.mean(online) / smooth.mean() == pytest.approx(wanted, abs=0.006), rounds
         tally = history.simulate(np.zeros((1, rounds), np.int64), 1, counts=[10**8])

@@ -292,7 +292,7 @@ def check_solution(history: History) -> None:
         for r in range(history.rounds)
     ]
     for last in range(1, history.rounds + 1):
-        means = history._average(numbers[:last])
+        means = history._estimator.average(numbers[:last])
         for r in range(last):
             for node in history.nodes(r):
                 if node.start:

@@ -1,5 +1,6 @@
 """The means of reports over rounds, and the errors of estimates from them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -85,6 +86,23 @@ class Means:
             means = [each.mean(axis=1) for each in self.factors]
             steps = network.sum_step_squares(means)[:, np.newaxis]
         return Errors(squares, own, other, steps)
+
+    def first(self, rounds: int) -> "Means":
+        """Return the means of the first rounds only."""
+        network, lengths = self.network, [2**h for h in range(len(self.steps))]
+        ends = [rounds // length - 1 for length in lengths if 2 * length <= rounds]
+
+        def cut(arrays: Sequence[Numbers]) -> list[Numbers]:
+            return [each[:end] for each, end in zip(arrays, ends, strict=False)]
+
+        less = Network(
+            network.values[:rounds],
+            cut(network.steps),
+            np.asarray(network.value_cost)[:rounds],
+            network.step_costs[: len(ends)],
+        )
+        own, other = self.own[:rounds], self.other[:rounds]
+        return Means(less, self.values[:rounds], cut(self.steps), own, other, cut(self.factors))
 
     def weigh_steps(self, flows: list[Numbers]) -> Numbers:
         """Return the part of variances that comes from steps, given their weights."""

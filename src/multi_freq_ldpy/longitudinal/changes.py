@@ -11,7 +11,7 @@ from ..estimation.differences import Difference, Differences, OverTime, Part
 from ..estimation.estimate import Estimate
 from ..estimation.several import Rounds
 from ..mechanism import Counts
-from .averages import Errors, Means, Numbers
+from .averages import Errors, Numbers
 
 if TYPE_CHECKING:
     from .history import History
@@ -69,16 +69,13 @@ class BetweenRounds:
         The weights of the difference are the differences of the weights.
         """
         ends = [len(self.numbers)] * 2 if self.smooth else [first + 1, second + 1]
-        means = self._average(max(ends))
+        every = self.history._estimator.average(self.numbers, self.counts)
+        means = every.first(max(ends))
         column, flows = np.zeros(max(ends)), [np.zeros((1, len(n))) for n in means.network.steps]
         for r, end, sign in ((first, ends[0], 1), (second, ends[1], -1)):
-            network = means.network if end == max(ends) else self._average(end).network
+            network = every.first(end).network
             own = np.nan_to_num(network.covariances_with(r))
             column[:end] += sign * own
             for flow, part in zip(flows, network.flows(own[np.newaxis]), strict=False):
                 flow[:, : part.shape[1]] += sign * part
         return means.weigh(column, flows)
-
-    def _average(self, rounds: int) -> Means:
-        """Return the means of the reports of the first rounds."""
-        return self.history._average(self.numbers[:rounds], self.counts[:rounds])

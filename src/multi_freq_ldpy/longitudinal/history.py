@@ -16,28 +16,27 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..core import draws, exact, parallel, validate
-from ..core.channel import Affine
+from ..core import exact, validate
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source
 from ..core.tally import Part, Tally
-from ..estimation.estimate import Estimate
 from ..estimation.several import Rounds
-from ..mechanism import SILENT, Counts, Mechanism, Reports, as_readonly, find_silent
+from ..mechanism import SILENT, Counts, Mechanism, Reports, find_silent
 from ..protocol import OneShot, Protocol, check_declared
 from ..protocols.formats import symbol_dtype
 from ..protocols.grr import GRR
 from ..protocols.hadamard import HR, find_parity
 from ..protocols.subset import SS
 from ..protocols.unary import OUE, SUE, THE
-from .averages import Asked, Errors, Means, Numbers
+from .averages import Asked, Numbers
 from .blocks import Block
 from .changes import BetweenRounds
-from .diary import Diary, Told
+from .diary import Diary
+from .estimator import Estimator
 from .listing import Sent, list_reports, weigh_reports
 from .members import Members
 from .network import Network
-from .paths import Integers, Paths, draw_blocks
+from .paths import Integers, Paths
 from .round import Node, Round
 
 Due = tuple[int, int, int, NDArray[np.bool_] | None]
@@ -327,107 +326,15 @@ class History(Mechanism):
         """The largest number of symbols that users tell whose values never change."""
         return int(self.grounded)
 
-    @cached_property
-    def _ground_cost(self) -> Fraction:
-        """The variance of one report of a value, at the frequency max(1/k, 1/20).
-
-        It includes the variance of the choice of the user who reports.
-        """
-        f = max(Fraction(1, self.k), Fraction(1, 20))
-        own, other = self._ground_noise(None)
-        return f * own + (1 - f) * other + f * (1 - f)
-
-    def _ground_noise(self, block: Block | None) -> tuple[Fraction, Fraction]:
-        """Return the noise of one report of a value, for users who hold it and for others."""
-        if block is not None:
-            return block.second / block.gap**2 - 1, block.cost
-        moments = self._one_shot.moments
-        p, q = Fraction(moments.p), Fraction(moments.q)
-        return p * (1 - p) / (p - q) ** 2, q * (1 - q) / (p - q) ** 2
-
-    def _step_cost(self, block: Block) -> Fraction:
-        """Return the variance of one report of a step."""
-        return block.cost * self._row_factor**2
-
     @property
     def _row_factor(self) -> Fraction:
         rows = self.encoding == "row"
         return Fraction(2 * (self.order - 1), self.order) if rows else Fraction(1)
 
-    def _average(self, numbers: Sequence[Any], counts: Sequence[Counts] | None = None) -> Means:
-        """Return the means of the reports of the first rounds.
-
-        ``numbers`` has the number of reports for each node of each round. ``counts`` are those of
-        the rounds. Without counts, all means are 0.
-        """
-        m, k = len(numbers), self.k
-        grounds, costs, own, other = np.zeros(m), np.ones(m), np.zeros(m), np.zeros(m)
-        values = np.zeros((m, k))
-        lengths = [2**h for h in range(m.bit_length()) if 2 * 2**h <= m]
-        steps = [np.zeros(m // length - 1) for length in lengths]
-        means = [np.zeros((m // length - 1, k)) for length in lengths]
-        factors = [np.ones((m // length - 1, k)) for length in lengths]
-        step_costs = np.ones(len(lengths))
-        for r, numbers_here in enumerate(numbers):
-            slots = self.at(r)._slots
-            for i, (node, n) in enumerate(zip(self.nodes(r), numbers_here, strict=True)):
-                block = self.kinds[node.kind].block
-                mean, factor = np.zeros(k), np.ones(k)
-                if counts is not None and n:
-                    found = counts[r][slots[i]]
-                    mean = self._mean(found[:k], n, block)
-                    if block is not None:
-                        factor = self._spread(found[k:] / n, mean, node.kind)
-                if node.start:
-                    h = (node.end - node.start).bit_length() - 1
-                    place = node.end // 2**h - 2
-                    steps[h][place], means[h][place], factors[h][place] = n, mean, factor
-                    step_costs[h] = self._costs[node.kind]
-                    continue
-                grounds[r], values[r], costs[r] = n, mean, self._costs[node.kind]
-                own[r], other[r] = self._noises[node.kind]
-                if block is not None:
-                    values[r, 0] += 1  # the known value before the first round
-        network = Network(grounds, steps, costs, step_costs.tolist())
-        return Means(network, values, means, own, other, factors)
-
-    def _spread(self, some: Numbers, mean: Numbers, kind: int) -> Numbers:
-        """Return the variance of a report of a step, divided by its cost, for each value.
-
-        ``some`` is the share of symbols that are not 0. It is larger than that of base noise if
-        users tell changes. Users who change differ from each other, so their choice adds variance.
-        This part is that of a sample without replacement.
-        """
-        own = self.kinds[kind]
-        assert own.block is not None
-        scale = float(self._row_factor / own.block.gap)
-        least, most = float(own.block.noise), float(own.block.second)
-        telling = np.clip((some - least) / (most - least), 0, 1) if most > least else 0 * some
-        drawn = np.clip(mean**2, 0, telling)
-        noise = some * scale**2 - drawn - float(own.share) * (telling - drawn)
-        return np.maximum(noise, 0) / self._costs[kind] * np.ones(self.k)
-
     @cached_property
-    def _costs(self) -> list[float]:
-        """The cost of a report, by kind."""
-        return [
-            float(self._ground_cost if kind.block is None else self._step_cost(kind.block))
-            for kind in self.kinds
-        ]
-
-    @cached_property
-    def _noises(self) -> list[tuple[float, float]]:
-        """The noise of a report of a value, by kind: for users who hold it, and for others."""
-        return [
-            (float(own), float(other))
-            for own, other in (self._ground_noise(kind.block) for kind in self.kinds)
-        ]
-
-    def _mean(self, counts: Counts, n: float, block: Block | None) -> Numbers:
-        """Return the mean of the reports of one node."""
-        if block is None:
-            return np.asarray(self._one_shot.channel.estimate(counts, np.full(self.k, n)))
-        return np.asarray(counts * float(self._row_factor / block.gap) / n, np.float64)
+    def _estimator(self) -> Estimator:
+        """The estimates of all rounds, with their errors."""
+        return Estimator(self)
 
     @cached_property
     def report_shares(self) -> Numbers:
@@ -472,19 +379,7 @@ class History(Mechanism):
         >>> round(float(history.network(1).variances.mean()), 1)
         68.1
         """
-        return self._expect(n, Asked(missing, gap, restorable)).network
-
-    def _expect(self, n: float, asked: Asked) -> Means:
-        """Return the expected numbers of reports, with means of 0."""
-        chances = [
-            [n * self._chance(node, asked) for node in self.nodes(r)] for r in range(self.rounds)
-        ]
-        return self._average(chances)
-
-    @cached_property
-    def _unit(self) -> Errors:
-        """The parts of the variances for one user who misses no round."""
-        return self._expect(1.0, Asked()).errors
+        return self._estimator.expect(n, Asked(missing, gap, restorable)).network
 
     def variance(
         self, n: ArrayLike, f: ArrayLike = 0.0, missing: float = 0.0
@@ -525,18 +420,7 @@ class History(Mechanism):
         array([0.00747, 0.00747, 0.00747, 0.00747])
         """
         users, share = validate.users_and_share(n, f)
-        return self._variance(users, share, missing)
-
-    def _variance(self, users: Any, share: Any, missing: float = 0.0) -> NDArray[np.float64]:
-        """Return variances for checked numbers of users, which need not be integers."""
-        unit = self._unit if missing == 0 else self._expect(1.0, Asked(missing)).errors
-        numbers = np.where(users > 0, users, np.nan)
-        axes = (-1,) + (1,) * np.broadcast(users, share).ndim
-        # All parts are those of one user, so they are divided by the number of users
-        parts = (unit.squares, unit.own, unit.other, unit.steps[:, 0])
-        scaled = Errors(*(each.reshape(axes) / numbers for each in parts))
-        found = scaled.variance(numbers, share)
-        return np.where(np.isnan(found), np.inf, found)
+        return self._estimator.variance(users, share, missing)
 
     # Reports
 
@@ -625,71 +509,6 @@ class History(Mechanism):
         members = Members(self, source, len(values))
         for r in range(self.rounds):
             out[:, r] = members.answer(values[:, r], r)
-
-    def _write(self, told: Told, round: int, memory: Source) -> NDArray[np.uint8]:
-        """Return the reports of one kind as rows of bytes. ``told.who`` are numbers of users."""
-        out = np.empty((len(told.who), 1 + self._longest), np.uint8)
-
-        def job(low: int, high: int) -> None:
-            part = Told(told.kind, *(each[low:high] for each in told[1:]))
-            own = self._write_values if self.kinds[told.kind].block is None else self._write_steps
-            out[low:high, 0] = self._first_kind + told.kind
-            used = own(part, round, memory, out[low:high, 1:])
-            out[low:high, 1 + used :] = 0
-
-        parallel.run_ranges(len(told.who), job)
-        return out
-
-    def _number(self, memory: Source, who: Integers, round: int) -> Source:
-        """Return the source in which each user owns one number per round, at one round."""
-        return memory.classes(who, self.rounds, np.broadcast_to(round, len(who)))
-
-    def _write_values(self, told: Told, round: int, memory: Source, out: NDArray[np.uint8]) -> int:
-        """Write reports of values, and return the number of bytes of each."""
-        reports = np.empty(len(told.who), self._one_shot.report_dtype)
-        source = self._number(memory.part(b"value"), told.who, round)
-        self._one_shot._randomize(as_readonly(told.end.astype(np.int64)), source, reports)
-        size = self._one_shot.report_bytes
-        out[:, :size] = reports.view(np.uint8).reshape(len(reports), size)
-        return size
-
-    def _write_steps(self, told: Told, round: int, memory: Source, out: NDArray[np.uint8]) -> int:
-        """Write reports of steps, and return the number of bytes of each."""
-        block, start = self.kinds[told.kind].block, self._row_bytes
-        assert block is not None
-        if start:
-            rows = told.rows.astype(symbol_dtype(self.order))
-            out[:, :start] = rows.view(np.uint8).reshape(len(rows), start)
-        source = self._number(memory.part(b"base"), told.who, round)
-        bits = np.empty((len(told.who), self._step_bytes - start), np.uint8)
-        _, numbers = source.users(len(bits), self.symbols * self._base_bytes)
-        draws.choose("steps", len(bits) * self.symbols).write(
-            source.key, numbers, self.symbols, self._base_bytes, block.bits, bits
-        )
-        telling = np.flatnonzero(told.entry >= 0)
-        if len(telling):
-            self._tell(told, telling, block, memory, bits)
-        out[:, start : self._step_bytes] = bits
-        return self._step_bytes
-
-    def _tell(
-        self, told: Told, telling: Integers, block: Block, memory: Source, bits: NDArray[np.uint8]
-    ) -> None:
-        """Replace base noise by the symbols that some users tell."""
-        who, start, end, entry, rows = (each[telling] for each in told[1:])
-        entries, here = draw_blocks(block, memory, who), np.arange(len(who))
-        places: list[tuple[Any, Any]] = [(start, -entries[here, entry])]
-        if self.symbols_per_change == 2:
-            places.append((end, entries[here, entry + 1]))
-        else:
-            sign = self._sign(start, end, rows)
-            places = [(np.zeros(len(who), np.int64), entries[here, entry] * sign)]
-        width = bits.shape[1] // 2
-        for place, symbol in places:
-            byte, bit = place // 8, (1 << (place % 8)).astype(np.uint8)
-            for first, wanted in ((0, symbol != 0), (width, symbol < 0)):
-                now = bits[telling, first + byte] & ~bit
-                bits[telling, first + byte] = now | bit * wanted
 
     # Devices
 
@@ -856,7 +675,7 @@ class History(Mechanism):
         if total is None:
             total = self._count_users(numbers)
         if smooth:
-            means = self._average(numbers, counts)
+            means = self._estimator.average(numbers, counts)
             found = means.network.estimate(means.values, means.steps)
             errors = means.errors
         else:
@@ -864,58 +683,12 @@ class History(Mechanism):
                 raise ValueError(
                     f"smooth=False is for at most {MOST_ONLINE} rounds, not {len(tallies)}"
                 )
-            found, errors = self._estimate_online(numbers, counts)
-        rounds = Rounds(self._as_estimate(found[r], errors, r, total) for r in range(len(tallies)))
+            found, errors = self._estimator.estimate_online(numbers, counts)
+        rounds = Rounds(
+            self._estimator.as_estimate(found[r], errors, r, total) for r in range(len(tallies))
+        )
         rounds._compare = BetweenRounds(self, rounds, numbers, counts, smooth)
         return rounds
-
-    def _estimate_online(
-        self, numbers: list[Counts], counts: list[Counts]
-    ) -> tuple[Numbers, Errors]:
-        """Return the estimates of all rounds, each from the rounds up to it."""
-        found, parts = np.empty((len(numbers), self.k)), []
-        for r in range(len(numbers)):
-            means = self._average(numbers[: r + 1], counts[: r + 1])
-            found[r] = means.network.estimate(means.values, means.steps)[r]
-            column = np.nan_to_num(means.network.covariances_with(r))
-            parts.append(means.weigh(column, means.network.flows(column[np.newaxis])))
-        names = ("squares", "own", "other", "steps")
-        return found, Errors(
-            *(np.concatenate([getattr(each, name) for each in parts]) for name in names)
-        )
-
-    def _as_estimate(self, frequencies: Numbers, errors: Errors, r: int, users: int) -> Estimate:
-        """Return the estimate of one round, given the parts of all variances.
-
-        Its number of reports is the one that would give the same error.
-        """
-        squares, own, other = (float(x[r]) for x in (errors.squares, errors.own, errors.other))
-        if not squares > 0:
-            channel = Affine(1.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-            return Estimate(frequencies, np.zeros(self.k, np.int64), channel, None, users)
-        steps = np.broadcast_to(errors.steps[r], self.k)
-        mean, f = float(steps.mean()), np.clip(frequencies, 0.0, 1.0)
-        rest = f * own + (1 - f) * other + squares * f * (1 - f)
-        n = np.rint((rest + mean) / (rest + steps) / squares).astype(np.int64)
-        channel = self._channel(squares, own, other, mean, frequencies)
-        return Estimate(frequencies, n, channel, None, max(users, int(n.max())))
-
-    def _channel(
-        self, squares: float, own: float, other: float, steps: float, frequencies: Numbers
-    ) -> Affine:
-        """Return the channel whose errors are those of an estimate."""
-        own, other, steps = own / squares, other / squares, steps / squares
-        if not self._tells_values:
-            # The two values have one error, which is that of value 1
-            f = float(np.clip(frequencies[1], 0.0, 1.0))
-            own = other = f * own + (1 - f) * other
-            return Affine(1.0, 0.0, 1 + own + steps, own + steps, -own - steps, -own - steps)
-        moments = self._one_shot.channel
-        p, q, gap = float(moments.p), float(moments.q), float(moments.gap or 0)
-        one, two = float(moments.own_other or 0), float(moments.others or 0)
-        less = steps / (self.order - 1) if self.symbols_per_change == 1 else 0.0
-        pair, others = (one - p * q) / gap**2 - less, (two - q * q) / gap**2 - less
-        return Affine(1.0, 0.0, 1 + own + steps, other + steps, pair, others)
 
     def _as_tallies(self, reports: Any) -> tuple[list[Tally], int | None]:
         """Return the tallies of rounds, and the number of users if it is known."""

@@ -10,6 +10,7 @@ from ..core.randomness import Source
 from ..mechanism import SILENT, Charge
 from .diary import Diary, States
 from .paths import Integers
+from .writing import write_reports
 
 if TYPE_CHECKING:
     from .history import History
@@ -171,7 +172,7 @@ class Members:
         new = []
         for told in self.diary.decide(round, values, who):
             numbered = told._replace(who=self._users[told.who])
-            new.append((round, told.who, self.history._write(numbered, round, self.memory)))
+            new.append((round, told.who, write_reports(self.history, numbered, round, self.memory)))
         kept = []
         if who is not None:  # answers of earlier rounds are kept until the next round of their user
             last = self.diary.states.last[self.diary.rank]

@@ -91,7 +91,7 @@ class Steps(History):
         own = Steps(
             self.k, self.epsilon, self.rounds, self.changes, self.protocol, self.encoding, share
         )
-        return float(own._expect(1.0, asked).network.variances.mean())
+        return float(own._estimator.expect(1.0, asked).network.variances.mean())
 
     @cached_property
     def _one_shot(self) -> OneShot:

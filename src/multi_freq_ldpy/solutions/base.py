@@ -486,7 +486,7 @@ class Solution(Mechanism):
         with np.errstate(divide="ignore", invalid="ignore"):
             sampled = (1 / own - 1 / users) * share * (1 - share) * users / (users - 1)
         extra = np.where(users > 1, sampled, 0.0)
-        return np.array([each._variance(own, share) + extra for each in parts])
+        return np.array([each._estimator.variance(own, share) + extra for each in parts])
 
     def law(self, record: ArrayLike) -> dict[bytes, Fraction]:
         """Return the exact distribution of a report of a user with this record.
