@@ -1,201 +1,64 @@
-"""Tests of golden vectors: reports and tallies of fixed streams, stored as data.
+"""Tests of the vectors of the wire specification, which are stored as data in ``spec/vectors``.
 
-They change only if the stream layout is meant to change. ``python -m tests.test_vectors`` writes
-the vectors of new classes.
+They change only if the stream layout is meant to change. ``python -m tests.vectors`` writes new
+vectors.
 """
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from multi_freq_ldpy import (
-    DDRM,
-    GRR,
-    LGRR,
-    LOLH,
-    LOSUE,
-    LSOUE,
-    OLH,
-    OUE,
-    RSFD,
-    SMP,
-    SPL,
-    SS,
-    SUE,
-    Client,
-    DBitFlipPM,
-    Once,
-    Steps,
-    Stream,
-    Tally,
-    Tree,
-    registry,
-    wire,
-)
-from multi_freq_ldpy.longitudinal.memoized import Memoized
-from multi_freq_ldpy.longitudinal.paths import draw_blocks
-from multi_freq_ldpy.protocol import budgets_of
+from multi_freq_ldpy import Tally, registry
 
-pytestmark = pytest.mark.usefixtures("way")
+from .vectors import FOLDER, classes, read, weights, write
 
-FOLDER = Path(__file__).parent / "vectors"
-KEY = bytes(range(32))
-VALUES = [0, 1, 2, 3, 4, 0, 0, 1]
-PARAMETERS = [(5, 1.0), (60, 0.5), (300, 3.0)]
-TWO_ROUNDS = [(5, 2.0, 1.0), (60, 1.0, 0.5), (300, 6.0, 3.0)]
-OPTIONS: dict[str, list[tuple[Any, ...]]] = {
-    "DBitFlipPM": [(5, 2.0), (60, 1.0, 20, 3), (300, 4.0, 300, 1)],
-    "Bloom": [(5, 1.0, 16), (60, 0.5, 6, 4), (300, 3.0, 100, 2)],
-}
-RECORDS = [[0, 1, 2], [4, 1, 11], [2, 0, 7], [0, 0, 0], [0, 0, 0], [3, 1, 5], [1, 1, 1], [4, 0, 11]]
-SIZES = [5, 2, 12]
-SOLUTIONS: dict[str, list[Any]] = {
-    "SPL": [
-        SPL(OUE, SIZES, 3.0),
-        SPL([GRR, SUE, OLH], SIZES, 1.0),
-        SPL([LGRR, LOSUE, LOLH], SIZES, 6.0, 3.0),
-    ],
-    "SMP": [
-        SMP(OUE, SIZES, 1.0),
-        SMP([GRR, SS, OLH], SIZES, 2.0),
-        SMP([LOLH, LGRR, LSOUE], SIZES, 2.0, 1.0),
-        SMP(DBitFlipPM, SIZES, 2.0),
-    ],
-    "RSFD": [
-        RSFD(GRR, SIZES, 1.0),
-        RSFD([OUE, GRR, OLH], SIZES, 1.0),
-        RSFD(OUE, SIZES, 1.0, fake="random"),
-        RSFD(SS, SIZES, 2.0, balance=True),
-    ],
-    "nested": [
-        SMP.of([SPL([GRR, SUE], SIZES[:2], 2.0), OLH(12, 1.0)]),
-        SPL.of([SMP.of([LOLH(5, 2.0, 1.0), DBitFlipPM(2, 2.0)]), LOSUE(12, 3.0, 1.0)]),
-    ],
-}
+CLASSES = [*registry.ENTRIES, "nested"]
+OTHERS = ["weights"]
 
 
-HISTORIES: dict[str, list[Any]] = {
-    "Once": [Once(5, 1.0, 6), Once(60, 2.0, 6, "GRR", window=2), Once(2, 1.0, 6, "OUE")],
-    "Steps": [
-        Steps(2, 1.0, 8, 1, values=0.5),
-        Steps(5, 1.0, 8, 2, values=0.5),
-        Steps(12, 2.0, 8, 3, "GRR", values=0.75),
-        Steps(300, 4.0, 8, 2, "HR", "row", values=0.5),
-        Steps(3, 15.0, 8, 7, "OUE", values=0.5),
-    ],
-    "Tree": [Tree(1.0, 8, 2), Tree(2.0, 8, 3, "linear"), Tree(4.0, 11, 1)],
-    "DDRM": [DDRM(1.0, 8, 3), DDRM(2.0, 8, 8, "ball"), DDRM(2.0, 11, 4)],
-}
-SECRETS = [bytes([i]) * 32 for i in range(1, 9)]
-
-
-def history_vector(spec: dict[str, Any], secret: bytes) -> dict[str, Any]:
-    """Return the path, the block, all reports and all states of a device with a known secret."""
-    history: Any = registry.from_spec(spec)
-    client = Client(history, secret, b"golden")
-    path = client._members.diary.paths
-    block = history.kinds[int(path.kinds[0])].block
-    values = [(r // 2 + secret[0]) % history.k for r in range(history.rounds)]
-    reports, states = [], []
-    for r, value in enumerate(values):
-        report = client.report(value, round=r)
-        reports.append(None if report is None else report.tobytes().hex())
-        states.append(client._members.to_fields())
-    one = np.zeros(1, np.int64)
-    return {
-        "spec": spec,
-        "secret": secret.hex(),
-        "path": {name: int(each[0]) for name, each in vars(path).items()},
-        "block": None if block is None else draw_blocks(block, client._memory, one)[0].tolist(),
-        "values": values,
-        "reports": reports,
-        "states": states,
-        "spent": client.spent,
-    }
-
-
-def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
-    protocol = registry.from_spec(spec)
-    entries = protocol.parts[-1][1].stop
-    values = VALUES if spec["protocol"] in registry.PROTOCOLS else RECORDS
-    reports = protocol.randomize(values, Stream(KEY, position=position))
-    return {
-        "spec": spec,
-        "position": position,
-        "values": values,
-        "reports": wire.encode(protocol, reports).hex(),
-        "counts": protocol.tally(reports).counts.tolist() if entries <= 100 else None,
-        "tally": protocol.tally(reports).to_bytes().hex() if entries <= 20 else None,
-        "privacy": protocol.privacy.report,
-        **over_time(protocol, values),
-    }
-
-
-def over_time(protocol: Any, values: Any) -> dict[str, Any]:
-    """Return the permanent state of a device with a known secret, which must never change."""
-    memory = Client(protocol, KEY, b"golden")._memory
-    users, held, one = np.zeros(len(values), np.int64), np.array(values), np.zeros(1, np.int64)
-    found: dict[str, Any] = {}
-    if isinstance(protocol, Memoized):
-        answers = np.empty(len(values), protocol.report_dtype)
-        found["classes"] = protocol._remember(held, users, memory, answers).tolist()
-        found["permanent"] = wire.encode(protocol, answers).hex()
-    elif protocol.permanent is not None:
-        found["charges"] = [
-            [
-                list(each)
-                for each in protocol._charges(protocol._recall(held[i : i + 1], one, memory))
-            ]
-            for i in range(len(values))
-        ]
-    return found
-
-
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda path: path.stem)
-def test_golden_vectors(path: Path) -> None:
-    vectors = json.loads(path.read_text())
-    assert vectors
-    for expected in vectors:
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("name", CLASSES)
+def test_golden_vectors(name: str) -> None:
+    for expected in read(name):
+        assert classes.again(expected) == expected
         if "history" in expected["spec"]:
-            assert history_vector(expected["spec"], bytes.fromhex(expected["secret"])) == expected
             continue
-        assert vector(expected["spec"], expected["position"]) == expected
         protocol = registry.from_spec(expected["spec"])
-        assert protocol.report_bytes * len(VALUES) * 2 == len(expected["reports"])
+        assert protocol.report_bytes * len(classes.VALUES) * 2 == len(expected["reports"])
         if expected["tally"]:
             tally = Tally.from_bytes(bytes.fromhex(expected["tally"]))
             assert np.array_equal(tally.counts, expected["counts"])
 
 
+def test_vectors_of_weights() -> None:
+    entries = read("weights")
+    assert len(entries) == 300
+    for expected in entries:
+        assert weights.again(expected) == expected
+
+
 def test_there_is_a_vector_for_every_protocol() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == {*registry.ENTRIES, "nested"}
+    paths = list(FOLDER.iterdir())
+    assert {path.name for path in paths} == {f"{name}.json" for name in (*CLASSES, *OTHERS)}
+    assert len(paths) == len(CLASSES) + len(OTHERS) == 27
+    assert all(len(read(path.stem)) >= 4 for path in paths)
+    assert sum(path.stat().st_size for path in paths) < 1_500_000
 
 
-def write(name: str) -> None:
-    """Write the vectors of one class, and refuse to replace existing vectors.
-
-    Existing vectors fix the permanent answers of all devices.
-    """
-    path = FOLDER / f"{name}.json"
-    if name in HISTORIES:
-        specs = [json.loads(json.dumps(registry.to_spec(each))) for each in HISTORIES[name]]
-        found = [history_vector(spec, secret) for spec in specs for secret in SECRETS]
-        with open(path, "x") as file:
-            file.write(json.dumps(found, indent=1) + "\n")
-        return
-    budgets = len(budgets_of(registry.PROTOCOLS[name])) if name in registry.PROTOCOLS else 0
-    given = OPTIONS.get(name) or (TWO_ROUNDS if budgets == 2 else PARAMETERS)
-    made = SOLUTIONS.get(name) or [registry.PROTOCOLS[name](*each) for each in given]
-    specs = [json.loads(json.dumps(registry.to_spec(each))) for each in made]
-    vectors = [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)]
-    with open(path, "x") as file:
-        file.write(json.dumps(vectors, indent=1) + "\n")
-
-
-if __name__ == "__main__":
-    for name in (*registry.ENTRIES, "nested"):
-        if not (FOLDER / f"{name}.json").exists():
-            write(name)
+def test_vectors_can_be_extended_but_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "some.json"
+    write("some", [{"spec": 1}], tmp_path)
+    write("some", [{"spec": 1, "label": "a"}, {"spec": 2}], tmp_path)
+    assert json.loads(path.read_text()) == [{"spec": 1, "label": "a"}, {"spec": 2}]
+    kept = path.read_text()
+    for refused in (
+        [{"spec": 1, "label": "a"}],
+        [{"spec": 1, "label": "b"}, {"spec": 2}],
+        [{"spec": 1}, {"spec": 2}],
+        [{"spec": 2}, {"spec": 1, "label": "a"}],
+    ):
+        with pytest.raises(ValueError, match=r"some.json: entry \d would change in"):
+            write("some", refused, tmp_path)
+    assert path.read_text() == kept

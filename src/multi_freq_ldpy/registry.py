@@ -44,11 +44,15 @@ class Entry:
         Description of a report.
     choose : str
         Purpose for which to choose the class.
+    device : bool
+        True if the specification of the wire format covers the class, so that clients in other
+        languages can make its reports. True is the default.
     """
 
     cls: type[Any]
     report: str
     choose: str
+    device: bool = True
 
 
 ENTRIES = {
@@ -68,7 +72,12 @@ ENTRIES = {
         Entry(THE, "k bits", "comparison"),
         Entry(SHE, "k integers", "sums of noisy histograms"),
         Entry(HR, "an index below the least power of two above k", "small budgets, short reports"),
-        Entry(Bloom, "a seed and some bits", "comparison (one-time RAPPOR with Bloom filters)"),
+        Entry(
+            Bloom,
+            "a seed and some bits",
+            "comparison (one-time RAPPOR with Bloom filters)",
+            device=False,
+        ),
         Entry(LGRR, "a value", "small domains, over time"),
         Entry(LSUE, "k bits", "comparison (basic RAPPOR)"),
         Entry(LSOUE, "k bits", "comparison"),
@@ -84,7 +93,12 @@ ENTRIES = {
             "whole histories, with the times of changes protected",
         ),
         Entry(Tree, "the change since the last report", "whole histories: comparison"),
-        Entry(DDRM, "the change over a short or a long step", "whole histories: comparison"),
+        Entry(
+            DDRM,
+            "the change over a short or a long step",
+            "whole histories: comparison",
+            device=False,
+        ),
         Entry(SPL, "every attribute with ε/d", "comparison, or two attributes at most"),
         Entry(SMP, "one attribute, drawn at random, with all of ε", "protecting whole records"),
         Entry(RSFD, "one attribute among fakes (RS+FD)", "protecting one attribute at a time"),

@@ -1,0 +1,9 @@
+"""Writing of all vectors: ``python -m tests.vectors``."""
+
+from multi_freq_ldpy import registry
+
+from . import classes, weights, write
+
+for name in (*registry.ENTRIES, "nested"):
+    write(name, classes.make(name))
+write("weights", weights.make())
