@@ -179,9 +179,8 @@ def a_seed(stream: Bytes, address: int, prime: int) -> int:
     return word % functions
 
 
-def bucket_of(protocol: LocalHashing | LongitudinalHashing, seed: int, value: int) -> int:
-    prime = protocol.prime
-    return protocol.g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
+def bucket_of(prime: int, g: int, seed: int, value: int) -> int:
+    return g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
 
 
 def hashed(protocol: LocalHashing | LongitudinalHashing, seed: int, symbol: int) -> bytes:
@@ -194,17 +193,22 @@ def hashed(protocol: LocalHashing | LongitudinalHashing, seed: int, symbol: int)
 
 
 def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> bytes:
-    g = protocol.g
-    seed = a_seed(stream, 16 * user, protocol.prime)
-    bucket = bucket_of(protocol, seed, value)
+    law = protocol.prime, protocol.g, protocol.weights
+    return hashed(protocol, *seed_and_symbol(stream, user, value, *law))
+
+
+def seed_and_symbol(
+    stream: Bytes, user: int, value: int, prime: int, g: int, weights: tuple[int, int]
+) -> tuple[int, int]:
+    """Return the seed and the symbol of a user. The value −1 stands for a uniform symbol."""
+    seed = a_seed(stream, 16 * user, prime)
     word = stream.number(16 * user + 8, 8)
-    symbol = (bucket + offset(word, *protocol.weights)) % g
-    if value < 0:  # a fake, which has no value
-        further = stream.on(16 * user + 8)
-        while word < 2**64 % g:
-            word = next(further)
-        symbol = word % g
-    return hashed(protocol, seed, symbol)
+    if value >= 0:
+        return seed, (bucket_of(prime, g, seed, value) + offset(word, *weights)) % g
+    further = stream.on(16 * user + 8)
+    while word < 2**64 % g:
+        word = next(further)
+    return seed, word % g
 
 
 def second_round(protocol: Chain, key: bytes, user: int, permanent: bytes) -> bytes:
@@ -222,14 +226,17 @@ def second_round(protocol: Chain, key: bytes, user: int, permanent: bytes) -> by
         )
         return permanent[:size] + sent.to_bytes(len(permanent) - size, "little")
     assert isinstance(protocol, LongitudinalUnary)
-    width = protocol.report_bytes
-    address = user * (2 * width + -(-width // 2) * 2 * protocol.half)
-    uniform = stream.number(address + 2 * width, width) if protocol.half else -1
-    bits = (
-        row(stream, address, protocol.k, protocol.second[1])
-        ^ int.from_bytes(permanent, "little") & uniform
-    )
-    return bits.to_bytes(width, "little")
+    kept, other = int.from_bytes(permanent, "little"), protocol.second[1]
+    bits = again(stream, user, protocol.k, other, protocol.half, kept)
+    return bits.to_bytes(protocol.report_bytes, "little")
+
+
+def again(stream: Bytes, user: int, k: int, q: int, half: bool, permanent: int) -> int:
+    """Return k bits after a second round."""
+    width = (k + 7) // 8
+    address = user * (2 * width + -(-width // 2) * 2 * half)
+    uniform = stream.number(address + 2 * width, width) if half else -1
+    return row(stream, address, k, q) ^ permanent & uniform
 
 
 def buckets(protocol: DBitFlipPM, held: int, answers: Any, value: int) -> tuple[bytes, int]:
@@ -273,7 +280,7 @@ def remembered(protocol: Memoized, memory: bytes, user: int, value: int) -> tupl
         return report, rank + 1
     if isinstance(protocol, LongitudinalHashing):
         seed = a_seed(Bytes(part(memory, "seed")), 8 * user, protocol.prime)
-        bucket = bucket_of(protocol, seed, value)
+        bucket = bucket_of(protocol.prime, protocol.g, seed, value)
         kept = symbol(
             Bytes(part(memory, "symbol")),
             user * protocol.g + bucket,
@@ -328,7 +335,7 @@ def noise(words: Iterator[int], weight: int) -> int:
             continue
         while exponential_coin(words, 2**32):
             whole += 2**32
-        size = min(whole // weight, 2**31 - 1)
+        size = whole // weight
         if size or not word & 1:
             return -size if word & 1 else size
 
@@ -369,15 +376,24 @@ def bloom(protocol: Bloom, key: bytes, user: int, value: int) -> bytes:
 
 
 def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
+    entries = noisy(stream, user, value, protocol.k, protocol.weight)
+    return struct.pack(f"<{protocol.k}i", *entries)
+
+
+def noisy(stream: Bytes, user: int, value: int, k: int, weight: int) -> list[int]:
+    """Return a row of noise with a 1 added at the value, within 32 bits."""
     words = stream.on(user)
-    entries = [noise(words, protocol.weight) + (v == value) for v in range(protocol.k)]
-    return struct.pack(f"<{protocol.k}i", *(max(-(2**31) + 1, min(2**31 - 1, e)) for e in entries))
+    entries = [noise(words, weight) + (v == value) for v in range(k)]
+    return [max(-(2**31) + 1, min(2**31 - 1, each)) for each in entries]
 
 
 @cache
 def uniform(key: bytes, user: int, m: int) -> int:
+    return uniform_number(Bytes(key), user, m)
+
+
+def uniform_number(stream: Bytes, user: int, m: int) -> int:
     """Return a user's uniform number below m."""
-    stream = Bytes(key)
     number = below(stream.number(4 * user, 4), m)
     further = stream.on(4 * user)
     while number is None:
@@ -425,11 +441,17 @@ def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
     )
 
 
+def weighted(stream: Bytes, user: int, weights: tuple[int, ...]) -> int:
+    """Return a user's number, drawn with these probabilities, times 2⁶⁴."""
+    word, number = stream.number(8 * user, 8), 0
+    while word >= sum(weights[: number + 1]):
+        number += 1
+    return number
+
+
 def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
     if solution.weights:
-        word, sampled = Bytes(part(key, "attribute")).number(8 * user, 8), 0
-        while word >= sum(solution.weights[: sampled + 1]):
-            sampled += 1
+        sampled = weighted(Bytes(part(key, "attribute")), user, solution.weights)
     else:
         sampled = uniform(part(key, "attribute"), user, solution.d)
     reports = []

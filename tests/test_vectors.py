@@ -12,10 +12,11 @@ import pytest
 
 from multi_freq_ldpy import Tally, registry
 
-from .vectors import FOLDER, classes, read, weights, write
+from .vectors import FOLDER, classes, draws, read, weights, write
+from .vectors.words import OWNED, by_package, by_reference
 
 CLASSES = [*registry.ENTRIES, "nested"]
-OTHERS = ["weights"]
+OTHERS = ["draws", "weights"]
 
 
 @pytest.mark.usefixtures("way")
@@ -39,10 +40,21 @@ def test_vectors_of_weights() -> None:
         assert weights.again(expected) == expected
 
 
+def test_vectors_of_draws() -> None:
+    entries, found = read("draws"), set()
+    for entry in entries:
+        name, given, main, on = draws.inputs(entry)
+        assert len(main) == OWNED[name](**given)
+        assert by_package(name, given, main, on) == entry["result"], entry
+        assert by_reference(name, given, main, on) == (entry["result"], on), entry
+        found.add(name)
+    assert found == OWNED.keys() and len(entries) > 400
+
+
 def test_there_is_a_vector_for_every_protocol() -> None:
     paths = list(FOLDER.iterdir())
     assert {path.name for path in paths} == {f"{name}.json" for name in (*CLASSES, *OTHERS)}
-    assert len(paths) == len(CLASSES) + len(OTHERS) == 27
+    assert len(paths) == len(CLASSES) + len(OTHERS) == 28
     assert all(len(read(path.stem)) >= 4 for path in paths)
     assert sum(path.stat().st_size for path in paths) < 1_500_000
 

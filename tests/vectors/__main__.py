@@ -2,8 +2,9 @@
 
 from multi_freq_ldpy import registry
 
-from . import classes, weights, write
+from . import classes, draws, weights, write
 
 for name in (*registry.ENTRIES, "nested"):
     write(name, classes.make(name))
 write("weights", weights.make())
+write("draws", draws.make())
