@@ -1,0 +1,32 @@
+/**
+ * The one way to write JSON from which labels and digests are made.
+ *
+ * Keys are sorted, and all characters are ASCII. It is not the canonical JSON of RFC 8785.
+ */
+import { Float, type Json } from "./json.js";
+
+/** A double with the fewest digits that give it back, as labels write it. */
+export function writeFloat(x: number): string {
+  if (Object.is(x, -0)) return "-0.0";
+  if (x < 0) return `-${writeFloat(-x)}`;
+  const [digits, power] = x.toExponential().split("e") as [string, string];
+  const exponent = Number(power);
+  if (x && (exponent < -4 || exponent >= 16)) {
+    return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  }
+  const text = String(x);
+  return Number.isInteger(x) ? `${text}.0` : text;
+}
+
+const writeString = (text: string): string =>
+  JSON.stringify(text).replace(
+    /[^ -~]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
+/** A value that is not an object. */
+export function write(value: Json): string {
+  if (value instanceof Float) return writeFloat(value.value);
+  if (Array.isArray(value)) return `[${value.map(write).join(", ")}]`;
+  return typeof value === "string" ? writeString(value) : String(value);
+}

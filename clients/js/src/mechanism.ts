@@ -1,0 +1,99 @@
+/** The form of every mechanism, and of what it loses and remembers. */
+import { subkey } from "./blake2b.js";
+import { writeFloat } from "./canonical.js";
+import { SpecError, quote, refuse } from "./errors.js";
+import type { Fraction } from "./exact.js";
+import { Float } from "./json.js";
+import { keyed, type Source } from "./source.js";
+
+export const LARGEST_DOMAIN = 2 ** 32 - 5;
+
+/** A privacy loss: the largest ratio of probabilities, or its logarithm where that is rational. */
+export type Loss = { readonly ratio: Fraction } | { readonly log: Fraction };
+
+/** A budget that a report spends: the account, and the memo class or null if charged every time. */
+export type Charge = readonly [account: number, memoClass: number | null];
+
+/** The permanent state behind a report over time. */
+export interface Recalled {
+  readonly charges: readonly Charge[];
+  /** The permanent answer of a protocol over time. */
+  readonly permanent?: Uint8Array;
+  /** Draws a report. `fresh(i)` gives 32 new random bytes for attribute i. */
+  report(fresh: (attribute: number) => Uint8Array): Uint8Array;
+}
+
+/** A protocol or a solution. */
+export interface Mechanism {
+  /** The text from which all keys are derived. */
+  readonly label: string;
+  /** The length of a report. */
+  readonly bytes: number;
+  /** The domain size of each attribute. */
+  readonly ks: readonly number[];
+  /**
+   * The loss between two inputs that differ in one attribute, or between any two; of one report,
+   * or of any number of reports about one input. Null if the last one has no bound.
+   */
+  loss(attribute: boolean, lifetime: boolean): Loss | null;
+  /** The number of accounts that a client keeps. */
+  readonly accounts: number;
+  /** Draws the report of a user for a record with one value per attribute. */
+  draw(source: Source, user: number, record: readonly number[]): Uint8Array;
+  /** Derives the permanent state of the device for a record. */
+  recall(memory: Source, record: readonly number[]): Recalled;
+}
+
+/** Fields as they come from outside, not checked yet. */
+export type Given<T> = { readonly [name in keyof T]: unknown };
+
+/** Returns the source of the report that fresh bytes make. */
+export const fresh = (bytes: Uint8Array, label: string): Source => keyed(subkey(bytes, label));
+
+/** Returns the state of a mechanism without memory: every report is new and is charged. */
+export const forget = (mechanism: Mechanism, record: readonly number[]): Recalled => ({
+  charges: [[0, null]],
+  report: (bytes) => mechanism.draw(fresh(bytes(0), mechanism.label), 0, record),
+});
+
+/** Returns the label of a protocol: its fields, sorted by name. Budgets are written as floats. */
+export const labelOf = (name: string, integers: object, budgets: object): string => {
+  const written = [
+    ...Object.entries(integers).map(([field, each]) => `"${field}": ${each}`),
+    ...Object.entries(budgets).map(([field, each]) => `"${field}": ${writeFloat(each as number)}`),
+    `"protocol": "${name}"`,
+  ];
+  return `{${written.sort().join(", ")}}`;
+};
+
+/** Returns an integer within limits. */
+export function integer(field: string, value: unknown, low: number, high: number): number {
+  const wanted = `an integer from ${low} to ${high}`;
+  if (typeof value !== "number" || !Number.isInteger(value)) return refuse(field, wanted, show(value));
+  return value >= low && value <= high ? value : refuse(field, wanted, value);
+}
+
+/** Returns a budget, which is a finite number greater than 0. */
+export function budget(field: string, value: unknown): number {
+  const number = value instanceof Float ? value.value : value;
+  const found = typeof number === "bigint" ? Number(number) : number;
+  if (typeof found === "number" && found > 0 && found < Infinity) return found;
+  return refuse(field, "a finite number greater than 0", show(value));
+}
+
+const show = (value: unknown): unknown => (value instanceof Float ? value.value : value);
+
+/** Returns a spec as fields, whether it is an object or was read from text. */
+export function entries(what: string, spec: unknown): Map<string, unknown> {
+  if (spec instanceof Map) return spec as Map<string, unknown>;
+  if (typeof spec === "object" && spec && !Array.isArray(spec)) return new Map(Object.entries(spec));
+  return refuse(what, "an object", spec);
+}
+
+/** Refuses other fields than those that belong to a spec. */
+export function requireFields(what: string, given: Map<string, unknown>, wanted: string[]): void {
+  const found = [...given.keys()].sort();
+  if (found.join() !== wanted.sort().join()) {
+    throw new SpecError(`${what} must have the fields ${wanted.join(", ")}, not ${quote(found)}`);
+  }
+}

@@ -1,0 +1,30 @@
+/** Reports from random bytes of the platform. There is no other source, and no seed. */
+import { SpecError, quote } from "./errors.js";
+import { fresh, type Mechanism } from "./mechanism.js";
+
+// Taken once: a page that replaces it later cannot choose the noise
+const generator = globalThis.crypto?.getRandomValues?.bind(globalThis.crypto);
+
+/** Returns 32 new random bytes. */
+export function randomBytes(): Uint8Array {
+  if (!generator) {
+    throw new Error(
+      "crypto.getRandomValues is missing, so no report can be drawn: use a secure context, or"
+      + ' import "react-native-get-random-values" first in React Native',
+    );
+  }
+  return generator(new Uint8Array(32));
+}
+
+/** Draws a report of a mechanism of one round, from new random bytes. */
+export function randomize(mechanism: Mechanism, value: number | readonly number[]): Uint8Array {
+  const record = [value].flat();
+  const { ks, label } = mechanism;
+  const fits = (each: number, j: number): boolean =>
+    Number.isInteger(each) && each >= 0 && each < ks[j]!;
+  if (record.length !== ks.length || !record.every(fits)) {
+    throw new SpecError(`value must be below k=${ks.join(", ")}, not ${quote(value)}`);
+  }
+  if (mechanism.loss(false, true)) throw new SpecError(`use a Client for permanent answers, not randomize: ${label}`);
+  return mechanism.draw(fresh(randomBytes(), label), 0, record);
+}

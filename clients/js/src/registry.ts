@@ -1,0 +1,69 @@
+/** The mechanisms by name, and their specs. */
+import { SpecError, quote, refuse } from "./errors.js";
+import { entries, requireFields, type Mechanism } from "./mechanism.js";
+import { DBitFlipPM, LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE } from "./memoized.js";
+import { BLH, GRR, HR, OLH, OUE, SHE, SS, SUE, THE, type Protocol } from "./protocols.js";
+import { RSFD, SMP, SPL } from "./solutions.js";
+
+const ONE_ROUND = { GRR, BLH, OLH, SS, SUE, OUE, THE, SHE, HR };
+const TWO_ROUNDS = { LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH };
+const SOLUTIONS = ["SPL", "SMP", "RSFD"];
+const ELSEWHERE = ["Bloom", "Once", "Steps", "Tree", "DDRM"];
+const DEEPEST = 8;
+const MOST = 2 ** 10;
+const VERSION = 1;
+
+type Make = (given: never) => Protocol;
+const listed = (makes: Record<string, Make>, fields: string[]): [string, [Make, string[]]][] =>
+  Object.entries(makes).map(([name, make]) => [name, [make, fields]]);
+const PROTOCOLS = new Map([
+  ...listed(ONE_ROUND, ["k", "epsilon"]),
+  ...listed(TWO_ROUNDS, ["k", "eps_perm", "eps_1"]),
+  ...listed({ DBitFlipPM }, ["k", "eps_perm", "b", "d_bits"]),
+]);
+
+/** Returns the mechanism of a spec, or throws a `SpecError` that names the field. */
+export function mechanism(spec: unknown): Mechanism {
+  const { version, ...given } = Object.fromEntries(entries("spec", spec));
+  if (version !== VERSION) refuse("version of the spec", `${VERSION}`, version);
+  countLeaves(given, 0);
+  return build(given);
+}
+
+function nameOf(given: Map<string, unknown>): string {
+  const name = given.get("protocol") ?? given.get("history");
+  if (ELSEWHERE.includes(name as string)) {
+    throw new SpecError(`${name as string} is not for devices: this client does not support it`);
+  }
+  const known = [...PROTOCOLS.keys(), ...SOLUTIONS];
+  return known.includes(name as string)
+    ? (name as string)
+    : refuse("protocol", `one of ${known.join(", ")}`, name);
+}
+
+/** Counts the protocols of a spec, before one of them is built. */
+function countLeaves(spec: unknown, depth: number): number {
+  const parts = entries("protocols", spec).get("protocols");
+  if (!Array.isArray(parts)) return 1;
+  if (depth >= DEEPEST) throw new SpecError(`protocols must be nested at most ${DEEPEST} deep`);
+  const leaves = parts.reduce((sum: number, each) => sum + countLeaves(each, depth + 1), 0);
+  return leaves > MOST ? refuse("protocols", `at most ${MOST}, one per attribute`, leaves) : leaves;
+}
+
+function build(spec: unknown): Mechanism {
+  const given = entries("protocols", spec), name = nameOf(given);
+  const wanted = (fields: string[]): void =>
+    requireFields(`spec of ${name}`, given, ["protocol", ...fields]);
+  const protocol = PROTOCOLS.get(name);
+  if (protocol) {
+    wanted(protocol[1]);
+    return protocol[0](Object.fromEntries(given) as never);
+  }
+  wanted(name === "RSFD" ? ["protocols", "fake", "balance"] : ["protocols"]);
+  const parts = given.get("protocols");
+  if (!Array.isArray(parts)) return refuse("protocols", "a list of specs", quote(parts));
+  const built = parts.map(build);
+  if (name === "SPL") return SPL(built);
+  if (name === "SMP") return SMP(built);
+  return RSFD(built, { fake: given.get("fake"), balance: given.get("balance") });
+}

@@ -1,0 +1,49 @@
+/**
+ * Draws with given keys, for vectors and for checks by other people. Never for reports of a person.
+ */
+import { ascii, blake2b, hex, subkey } from "./blake2b.js";
+import { write, writeFloat } from "./canonical.js";
+import * as draws from "./draws.js";
+import { parse } from "./json.js";
+import { fresh, type Charge, type Mechanism } from "./mechanism.js";
+import { privacyOf } from "./privacy.js";
+import { mechanism } from "./registry.js";
+import { keyed, type Source } from "./source.js";
+
+export { Survey } from "./survey.js";
+export { ascii, blake2b, draws, hex, keyed, mechanism, parse, privacyOf, subkey, write, writeFloat };
+export { chacha } from "./chacha.js";
+
+/** Returns the report of a user of a stream with this key, as `wire.encode` gives it in Python. */
+export function drawAs(
+  spec: unknown, key: Uint8Array, user: number, value: number | readonly number[],
+): Uint8Array {
+  const own = mechanism(spec);
+  return own.draw(fresh(key, own.label), user, [value].flat());
+}
+
+/** Returns the memory of a device with this secret. */
+export const memoryOf = ({ label }: Mechanism, secret: Uint8Array, context: Uint8Array): Source =>
+  keyed(blake2b(concatenate(ascii(`client ${label.length} ${label}`), context), 32, secret));
+
+const concatenate = (a: Uint8Array, b: Uint8Array): Uint8Array => {
+  const both = new Uint8Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+};
+
+/** Returns a report of a device over time, and its charges. `fresh` has one key per attribute. */
+export function reportAs(
+  spec: unknown, secret: Uint8Array, context: Uint8Array, keys: readonly Uint8Array[],
+  value: number | readonly number[],
+): { report: Uint8Array; charges: readonly Charge[] } {
+  const own = mechanism(spec);
+  const recalled = own.recall(memoryOf(own, secret, context), [value].flat());
+  return { report: recalled.report((attribute) => keys[attribute]!), charges: recalled.charges };
+}
+
+/** Returns the permanent answer of a protocol over time. */
+export const permanentOf = (
+  own: Mechanism, memory: Source, value: number,
+): Uint8Array | undefined => own.recall(memory, [value]).permanent;
