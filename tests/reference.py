@@ -1,6 +1,7 @@
 """Slow reference implementations of all draws, in Python integers.
 
-Tests compare the draws of the package with this reference, bit for bit.
+Tests compare the draws of the package with this reference, bit for bit. The page docs/wire.md
+specifies the draws, and each function names its section.
 """
 
 import math
@@ -21,7 +22,7 @@ MASK = 2**32 - 1
 
 @lru_cache(maxsize=2**12)
 def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
-    """Return 64 bytes of the key stream (RFC 8439, section 2.3).
+    """Section ChaCha20: 64 bytes of the key stream (RFC 8439, section 2.3).
 
     Counter and nonce have 64 bits each.
     """
@@ -47,7 +48,7 @@ def chacha_block(key: bytes, nonce: int, block: int) -> bytes:
 
 
 class Bytes:
-    """The main stream by byte address, and the further words of the draw at an address."""
+    """Sections Main stream and Words read on: both by byte address."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -67,10 +68,12 @@ class Bytes:
 
 
 def offset(word: int, t: int, q: int) -> int:
+    """Section Symbol: the distance of the new symbol from the old one."""
     return 0 if word < t else 1 + (word - t) // q
 
 
 def symbol(stream: Bytes, user: int, value: int, m: int, weights: tuple[int, int]) -> int:
+    """Section Symbol."""
     high = stream.number(4 * user, 4) << 32
     word = high
     if offset(high, *weights) != offset(high | MASK, *weights):
@@ -79,13 +82,14 @@ def symbol(stream: Bytes, user: int, value: int, m: int, weights: tuple[int, int
 
 
 def grr(protocol: GRR, stream: Bytes, user: int, value: int) -> bytes:
+    """Section Symbol, and the layout of GRR."""
     return symbol(stream, user, value, protocol.k, protocol.weights).to_bytes(
         protocol.report_bytes, "little"
     )
 
 
 def byte(stream: Bytes, address: int, q: int) -> int:
-    """Draw eight bits of probability q/2⁶⁴ from the 16-bit word at ``address``."""
+    """Section Byte of bits: eight bits of probability q/2⁶⁴ from two bytes at ``address``."""
     chance = [(q ** b.bit_count() * (2**64 - q) ** (8 - b.bit_count())) << 16 for b in range(256)]
     word = stream.number(address, 2)
     for b in range(256):
@@ -105,17 +109,19 @@ def byte(stream: Bytes, address: int, q: int) -> int:
 
 
 def coin(stream: Bytes, address: int, p: int) -> bool:
-    """Decide with probability p/2⁶⁴ from the 16-bit word at ``address``."""
+    """Section Own bit: decide with probability p/2⁶⁴ from two bytes at ``address``."""
     word, top = stream.number(address, 2), p >> 48
     return word < top if word != top else next(stream.on(address)) >> 16 < p % 2**48
 
 
 def row(stream: Bytes, address: int, k: int, q: int) -> int:
+    """Section Row of bits."""
     width = (k + 7) // 8
     return sum(byte(stream, address + 2 * c, q) << (8 * c) for c in range(width)) % 2**k
 
 
 def own_and_others(stream: Bytes, user: int, value: int, k: int, weights: tuple[int, int]) -> int:
+    """Section Unary report."""
     p, q = weights
     width = (k + 7) // 8
     address = user * (2 * width + 2)
@@ -126,23 +132,25 @@ def own_and_others(stream: Bytes, user: int, value: int, k: int, weights: tuple[
 
 
 def unary(protocol: UnaryEncoding, stream: Bytes, user: int, value: int) -> bytes:
+    """Section Unary report, and its layout."""
     return own_and_others(stream, user, value, protocol.k, protocol.weights).to_bytes(
         protocol.report_bytes, "little"
     )
 
 
 def below(word: int, k: int, digits: int = 32) -> int | None:
-    """Return a uniform number below k from a word of ``digits`` bits, or None if it is rejected."""
+    """Section Uniform number: a number below k from ``digits`` bits, or None if it is rejected."""
     return None if word * k % 2**digits < 2**digits % k else word * k >> digits
 
 
 def subset(protocol: SS, stream: Bytes, user: int, value: int) -> bytes:
+    """Section Set, and the layout of SS."""
     chosen = a_set(stream, user, value, protocol.k, protocol.omega, protocol.weight)
     return chosen.to_bytes(protocol.report_bytes, "little")
 
 
 def a_set(stream: Bytes, user: int, value: int, k: int, omega: int, weight: int) -> int:
-    """Return a set of omega out of k values that contains the value with probability weight/2⁶⁴.
+    """Section Set: omega out of k values, with the own value with probability weight/2⁶⁴.
 
     The value −1 stands for a set without a user's value.
     """
@@ -172,6 +180,7 @@ def a_set(stream: Bytes, user: int, value: int, k: int, omega: int, weight: int)
 
 
 def a_seed(stream: Bytes, address: int, prime: int) -> int:
+    """Section Seed."""
     functions = prime * (prime - 1)
     word, further = stream.number(address, 8), stream.on(address)
     while word < 2**64 % functions:
@@ -180,10 +189,12 @@ def a_seed(stream: Bytes, address: int, prime: int) -> int:
 
 
 def bucket_of(prime: int, g: int, seed: int, value: int) -> int:
+    """Section Local hashing."""
     return g * (((1 + seed // prime) * value + seed % prime) % prime) // prime
 
 
 def hashed(protocol: LocalHashing | LongitudinalHashing, seed: int, symbol: int) -> bytes:
+    """Section Layout of reports: a seed and a symbol."""
     parts = zip(
         (seed, symbol),
         (protocol.report_dtype[name].itemsize for name in ("seed", "symbol")),
@@ -193,6 +204,7 @@ def hashed(protocol: LocalHashing | LongitudinalHashing, seed: int, symbol: int)
 
 
 def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> bytes:
+    """Section Hashed symbol."""
     law = protocol.prime, protocol.g, protocol.weights
     return hashed(protocol, *seed_and_symbol(stream, user, value, *law))
 
@@ -212,7 +224,7 @@ def seed_and_symbol(
 
 
 def second_round(protocol: Chain, key: bytes, user: int, permanent: bytes) -> bytes:
-    """Return a report, given the permanent answer."""
+    """Section Reports of a device with memory: a report, given the permanent answer."""
     stream = Bytes(key)
     if isinstance(protocol, LGRR):
         value = symbol(
@@ -240,7 +252,7 @@ def again(stream: Bytes, user: int, k: int, q: int, half: bool, permanent: int) 
 
 
 def buckets(protocol: DBitFlipPM, held: int, answers: Any, value: int) -> tuple[bytes, int]:
-    """Return a report and the rank of the value's bucket among the held positions, or −1.
+    """Section Held bits: a report, and the rank of the value's bucket, or −1 if it is not held.
 
     ``answers`` draws the bits, given this rank.
     """
@@ -257,6 +269,7 @@ def buckets(protocol: DBitFlipPM, held: int, answers: Any, value: int) -> tuple[
 
 
 def positions(protocol: DBitFlipPM, stream: Bytes, user: int) -> int:
+    """Section Held bits: the held positions."""
     return (
         a_set(stream, user, -1, protocol.b, protocol.d_bits, 0)
         if protocol.d_bits < protocol.b
@@ -265,7 +278,7 @@ def positions(protocol: DBitFlipPM, stream: Bytes, user: int) -> int:
 
 
 def remembered(protocol: Memoized, memory: bytes, user: int, value: int) -> tuple[bytes, int]:
-    """Return a user's permanent answer, and its memo class."""
+    """Sections Numbers in memory and Memo classes: a permanent answer, and its class."""
     if isinstance(protocol, DBitFlipPM):
         held, stream = (
             positions(protocol, Bytes(part(memory, "positions")), user),
@@ -294,6 +307,7 @@ def remembered(protocol: Memoized, memory: bytes, user: int, value: int) -> tupl
 
 
 def first_report(protocol: Memoized, key: bytes, user: int, value: int) -> bytes:
+    """Section Use of keys: a new report of a protocol over time."""
     if isinstance(protocol, DBitFlipPM):
         held, stream = (
             positions(protocol, Bytes(part(key, "positions")), user),
@@ -315,7 +329,7 @@ def first_report(protocol: Memoized, key: bytes, user: int, value: int) -> bytes
 
 
 def exponential_coin(words: Iterator[int], gamma: int) -> bool:
-    """Toss a coin of probability e^(−gamma/2³²)."""
+    """Section Integer noise: a coin of probability e^(−gamma/2³²)."""
     run = 1
     while True:
         choice = None
@@ -328,6 +342,7 @@ def exponential_coin(words: Iterator[int], gamma: int) -> bool:
 
 
 def noise(words: Iterator[int], weight: int) -> int:
+    """Section Integer noise."""
     while True:
         word = next(words)
         whole = word >> 32
@@ -341,6 +356,7 @@ def noise(words: Iterator[int], weight: int) -> int:
 
 
 def hadamard(protocol: HR, key: bytes, user: int, value: int) -> bytes:
+    """Section Hadamard response."""
     size = 2
     while size <= protocol.k:
         size *= 2
@@ -353,6 +369,7 @@ def hadamard(protocol: HR, key: bytes, user: int, value: int) -> bytes:
 
 
 def bloom_filter(protocol: Bloom, seed: int, value: int) -> list[int]:
+    """Section Bloom: the filter of a value."""
     found: list[int] = []
     draw = 0
     while len(found) < protocol.hashes:
@@ -366,6 +383,7 @@ def bloom_filter(protocol: Bloom, seed: int, value: int) -> list[int]:
 
 
 def bloom(protocol: Bloom, key: bytes, user: int, value: int) -> bytes:
+    """Section Bloom."""
     width = -(-protocol.bits // 8)
     seed = Bytes(part(key, "seed")).number(8 * user, 8)
     noise = Bytes(part(key, "noise"))
@@ -376,6 +394,7 @@ def bloom(protocol: Bloom, key: bytes, user: int, value: int) -> bytes:
 
 
 def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
+    """Section Integer noise: all entries of a report."""
     entries = noisy(stream, user, value, protocol.k, protocol.weight)
     return struct.pack(f"<{protocol.k}i", *entries)
 
@@ -389,6 +408,7 @@ def noisy(stream: Bytes, user: int, value: int, k: int, weight: int) -> list[int
 
 @cache
 def uniform(key: bytes, user: int, m: int) -> int:
+    """Section Uniform number: that of a user, below m."""
     return uniform_number(Bytes(key), user, m)
 
 
@@ -402,11 +422,12 @@ def uniform_number(stream: Bytes, user: int, m: int) -> int:
 
 
 def part(key: bytes, name: str) -> bytes:
+    """Section Names of parts."""
     return blake2b(name.encode(), key=key, digest_size=32).digest()
 
 
 def own_values(solution: Any, j: int, record: list[int]) -> Any:
-    """Return one part of a record: a value, or a record if the part is a solution."""
+    """Section Use of keys: one part of a record, a value or a record of its own."""
     sizes = [len(each.ks) for each in solution.protocols]
     first = sum(sizes[:j])
     single = not hasattr(solution.protocols[j], "protocols")
@@ -414,6 +435,7 @@ def own_values(solution: Any, j: int, record: list[int]) -> Any:
 
 
 def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
+    """Section Use of keys: the parts of SPL."""
     return b"".join(
         randomize(each, part(key, str(j)), user, own_values(solution, j, record))
         for j, each in enumerate(solution.protocols)
@@ -421,7 +443,7 @@ def splitting(solution: SPL, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
-    """Return the report of one user.
+    """Sections Sampled attribute and Numbers under SMP: the report of one user.
 
     Users are divided into blocks of 65536. The users of a block who sampled the same attribute are
     numbered from the first user of the block on.
@@ -450,6 +472,7 @@ def weighted(stream: Bytes, user: int, weights: tuple[int, ...]) -> int:
 
 
 def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
+    """Sections Sampled attribute and Fakes."""
     if solution.weights:
         sampled = weighted(Bytes(part(key, "attribute")), user, solution.weights)
     else:
@@ -469,7 +492,7 @@ def hiding(solution: RSFD, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
-    """Return the report of one user in wire format."""
+    """Section Layout of reports: the report of one user."""
     for solution, draw in ((SPL, splitting), (SMP, sampling), (RSFD, hiding)):
         if isinstance(protocol, solution):
             return draw(protocol, key, user, value)
@@ -493,7 +516,7 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
 
 
 def block_of(block: Any, key: bytes, user: int) -> list[int]:
-    """Return a user's block of noise, with integers of any length and one word after the other."""
+    """Section Draw of a block, with integers of any length and one word after the other."""
     words = Bytes(part(key, "block")).on(user)
     total = sum(weight for *_, weight in block.outcomes)
     length = total.bit_length()
@@ -518,12 +541,17 @@ def block_of(block: Any, key: bytes, user: int) -> list[int]:
     return entries
 
 
+def window_of(history: Any) -> int:
+    """Section Path: the number of rounds after which a value is reported again."""
+    return min(getattr(history, "window", None) or history.rounds, history.rounds)
+
+
 def path_of(history: Any, key: bytes, user: int) -> tuple[int, int, int]:
-    """Return a user's kind, the round of the value, and the row of the matrix."""
+    """Section Path: a user's kind, the round of the value, and the row of the matrix."""
     plan = part(key, "plan")
     name = type(history).__name__
     if name == "Once":
-        return 0, uniform(part(plan, "round"), user, history.window or history.rounds), 1
+        return 0, uniform(part(plan, "round"), user, window_of(history)), 1
     if name == "Tree":
         return uniform(part(plan, "kind"), user, len(history.kinds)), 0, 1
     if name == "DDRM":
@@ -542,7 +570,7 @@ def path_of(history: Any, key: bytes, user: int) -> tuple[int, int, int]:
 
 
 def whole_history(history: Any, key: bytes, user: int, values: list[int]) -> list[bytes | None]:
-    """Return all reports of a user who misses no round."""
+    """Section Answer of a round: all reports of a user who misses no round."""
     kind, at, row = path_of(history, key, user)
     started = {0: 0} if history.grounded else {}
     found: list[bytes | None] = []
@@ -553,7 +581,7 @@ def whole_history(history: Any, key: bytes, user: int, values: list[int]) -> lis
         own = history.kinds[kind]
         length = own.length
         if own.block is None:
-            if r % (getattr(history, "window", None) or history.rounds) == at:
+            if r % window_of(history) == at:
                 value_key = part(key, "value")
                 sent = bytes([0]) + randomize(history._one_shot, value_key, number, value)
         elif type(history).__name__ == "DDRM":
@@ -586,7 +614,7 @@ def step(
     ordinal: int,
     nodes: int,
 ) -> tuple[bytes, int]:
-    """Return the content of a report of a step, and the number of symbols told so far."""
+    """Sections Base noise, Told symbols, Report of a round: a step, and the symbols told so far."""
     user, number, kind, row = who
     start, end = ends
     block = history.kinds[kind].block

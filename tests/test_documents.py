@@ -12,6 +12,8 @@ import tables
 
 from multi_freq_ldpy import checks
 
+from . import reference
+
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 BLOCK = re.compile(r"```(python|text)\n(.*?)```", re.DOTALL)
@@ -89,6 +91,21 @@ def test_links_lead_somewhere(path: Path) -> None:
             assert anchor in {
                 re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads
             }, anchor
+
+
+def test_reference_names_sections_that_exist() -> None:
+    """Check that every draw of the reference names its section of the wire format."""
+    heads = re.findall(r"^#+ (.*)$", (ROOT / "docs" / "wire.md").read_text(), re.MULTILINE)
+    draws = [
+        each
+        for each in vars(reference).values()
+        if getattr(each, "__module__", None) == reference.__name__
+    ]
+    assert len(draws) > 30
+    for draw in draws:
+        named = re.match(r"Sections? ([^:.,]+)", draw.__doc__ or "")
+        assert named, draw.__name__
+        assert set(named[1].split(" and ")) <= set(heads), draw.__name__
 
 
 def test_promises_name_tests_that_exist() -> None:
