@@ -32,6 +32,11 @@ def table(head: list[str], rows: list[list[str]], left: int | None = None) -> st
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def purpose(entry: registry.Entry) -> str:
+    """Return the purpose of a class, and whether only Python has it."""
+    return entry.choose + ("" if entry.device else ", in Python only")
+
+
 def protocols() -> str:
     """Return one row per protocol."""
     rows = []
@@ -40,21 +45,21 @@ def protocols() -> str:
         options = {"bits": 128} if needs_options(cls) else {}
         length = cls(1000, *[2.0, 1.0][-len(budgets) :], **options).report_bytes
         given = ", ".join(each.name for each in fields(cls))
-        rows.append([f"`{name}({given})`", entry.report, str(length), entry.choose])
+        rows.append([f"`{name}({given})`", entry.report, str(length), purpose(entry)])
     return table(["protocol", "a report is", "bytes at k = 1000, ε = 1", "choose it for"], rows)
 
 
 def solutions() -> str:
     """Return one row per solution."""
     entries = [(name, registry.ENTRIES[name]) for name in registry.SOLUTIONS]
-    rows = [[f"`{name}(protocol, ks, epsilon)`", e.report, e.choose] for name, e in entries]
+    rows = [[f"`{name}(protocol, ks, epsilon)`", e.report, purpose(e)] for name, e in entries]
     return table(["solution", "a report is", "choose it for"], rows)
 
 
 def histories() -> str:
     """Return one row per mechanism for whole histories."""
     entries = [registry.ENTRIES[name] for name in registry.HISTORIES]
-    rows = [[signature(e.cls), e.report, e.choose] for e in entries]
+    rows = [[signature(e.cls), e.report, purpose(e)] for e in entries]
     return table(["mechanism", "a report is", "choose it for"], rows)
 
 

@@ -515,6 +515,33 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
     return histogram(protocol, stream, user, value)
 
 
+def report_again(mechanism: Any, memory: bytes, fresh: list[bytes], value: Any) -> bytes:
+    """Return a further report of a device, given its memory and one fresh key per attribute."""
+    if isinstance(mechanism, SPL | SMP):
+        parts, columns = mechanism.protocols, iter(fresh)
+        keys = [[next(columns) for _ in each.ks] for each in parts]
+        chosen = range(len(parts))
+        if isinstance(mechanism, SMP):
+            j = uniform(part(memory, "attribute"), 0, len(parts))
+            chosen = range(j, j + 1)
+        reports = [
+            report_again(parts[j], part(memory, str(j)), keys[j], own_values(mechanism, j, value))
+            for j in chosen
+        ]
+        if isinstance(mechanism, SPL):
+            return b"".join(reports)
+        number = j.to_bytes(mechanism.report_dtype["attribute"].itemsize, "little")
+        return (number + reports[0]).ljust(mechanism.report_bytes, b"\0")
+    key = part(fresh[0], mechanism._label.decode())
+    if not isinstance(mechanism, Memoized):
+        return randomize(mechanism, key, 0, value)
+    permanent, _ = remembered(mechanism, memory, 0, value)
+    if isinstance(mechanism, DBitFlipPM):
+        return permanent
+    assert isinstance(mechanism, Chain)
+    return second_round(mechanism, part(key, "report"), 0, permanent)
+
+
 def block_of(block: Any, key: bytes, user: int) -> list[int]:
     """Section Draw of a block, with integers of any length and one word after the other."""
     words = Bytes(part(key, "block")).on(user)

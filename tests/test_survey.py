@@ -542,8 +542,9 @@ def test_labels_that_look_alike_to_python() -> None:
     with pytest.raises(ValueError, match="other=1 must be a declared category"):
         Survey({"n": [True, "b"]}, epsilon=1.0, other=1)
     assert Survey({"n": [1, 2]}, epsilon=1.0) != Survey({"n": [True, 2]}, epsilon=1.0)
+    assert Survey({"n": [2**53, -(2**53), 1e300]}, epsilon=1.0).solution.ks == (3,)
     assert Survey({"n": np.array([1, 2])}, epsilon=1.0, other=np.int64(1)).to_spec()["other"] == 1
-    for wrong in ({"a", "b"}, ["a", "\ud800"], [1, 10**30]):
+    for wrong in ({"a", "b"}, ["a", "\ud800"], [1, 10**30], [1, 2**53 + 1], [1, -(2**53) - 1]):
         with pytest.raises((ValueError, TypeError), match="categories of 'n'"):
             Survey({"n": wrong}, epsilon=1.0)
     with pytest.raises(TypeError, match="does not support item assignment"):

@@ -5,18 +5,31 @@ vectors.
 """
 
 import json
+from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from multi_freq_ldpy import Tally, registry
 
-from .vectors import FOLDER, classes, draws, read, weights, write
+from . import reference
+from .vectors import (
+    FOLDER,
+    classes,
+    devices,
+    draws,
+    read,
+    refused,
+    surveys,
+    weights,
+    write,
+)
 from .vectors.words import OWNED, by_package, by_reference
 
 CLASSES = [*registry.ENTRIES, "nested"]
-OTHERS = ["draws", "weights"]
+OTHERS = ["again", "clients", "draws", "refused", "surveys", "weights"]
 
 
 @pytest.mark.usefixtures("way")
@@ -51,10 +64,71 @@ def test_vectors_of_draws() -> None:
     assert found == OWNED.keys() and len(entries) > 400
 
 
+@pytest.mark.usefixtures("way")
+def test_vectors_of_reports_over_time() -> None:
+    entries = read("again")
+    assert len(entries) > 40
+    for expected in entries:
+        assert devices.again(expected) == expected
+        assert len(expected["reports"]) >= 6
+    named = {each["protocol"] for expected in entries for each in list_specs(expected["spec"])}
+    with_devices = {name for name, entry in registry.ENTRIES.items() if entry.device}
+    assert named == with_devices - registry.HISTORIES.keys()
+
+
+def list_specs(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a spec and the specs of all its parts."""
+    parts = [each for part in spec.get("protocols", []) for each in list_specs(part)]
+    return [spec, *parts]
+
+
+def test_vectors_of_reports_over_time_agree_with_the_reference() -> None:
+    for entry in read("again"):
+        mechanism = registry.from_spec(entry["spec"])
+        label, context = mechanism._label, bytes.fromhex(entry["context"])
+        name = b"client %d " % len(label) + label + context
+        memory = blake2b(name, key=bytes.fromhex(entry["secret"]), digest_size=32).digest()
+        for each in entry["reports"]:
+            fresh = [bytes.fromhex(key) for key in each["fresh"]]
+            report = reference.report_again(mechanism, memory, fresh, each["value"])
+            assert report.hex() == each["report"], entry["spec"]
+
+
+def test_vectors_of_clients() -> None:
+    entries = read("clients")
+    for expected in entries:
+        assert devices.client_again(expected) == expected
+    steps = [step for entry in entries for step in entry["steps"]]
+    assert len(entries) > 30 and sum(step["refused"] for step in steps) > 20
+    versions = {json.loads(step["file"].partition("\n")[0])["version"] for step in steps}
+    assert versions == {1, 2}
+
+
+@pytest.mark.usefixtures("way")
+def test_vectors_of_surveys() -> None:
+    entries = read("surveys")
+    assert len(entries) > 40
+    for expected in entries:
+        assert surveys.again(expected) == expected
+
+
+def test_vectors_of_refused_texts() -> None:
+    entries = read("refused")
+    assert len(entries) > 200
+    for expected in entries:
+        assert refused.again(expected) == expected
+        if expected["python"]:
+            error = refused.is_refused(expected["kind"], expected["text"])
+            assert error and (expected["field"] or "") in error, expected["text"]
+    accepted = [entry["text"] for entry in entries if not entry["python"]]
+    only_here = [name for name, entry in registry.ENTRIES.items() if not entry.device]
+    assert len(accepted) == 5 and all(any(name in text for text in accepted) for name in only_here)
+
+
 def test_there_is_a_vector_for_every_protocol() -> None:
     paths = list(FOLDER.iterdir())
     assert {path.name for path in paths} == {f"{name}.json" for name in (*CLASSES, *OTHERS)}
-    assert len(paths) == len(CLASSES) + len(OTHERS) == 28
+    assert len(paths) == len(CLASSES) + len(OTHERS) == 32
     assert all(len(read(path.stem)) >= 4 for path in paths)
     assert sum(path.stat().st_size for path in paths) < 1_500_000
 
@@ -65,12 +139,12 @@ def test_vectors_can_be_extended_but_not_changed(tmp_path: Path) -> None:
     write("some", [{"spec": 1, "label": "a"}, {"spec": 2}], tmp_path)
     assert json.loads(path.read_text()) == [{"spec": 1, "label": "a"}, {"spec": 2}]
     kept = path.read_text()
-    for refused in (
+    for changed in (
         [{"spec": 1, "label": "a"}],
         [{"spec": 1, "label": "b"}, {"spec": 2}],
         [{"spec": 1}, {"spec": 2}],
         [{"spec": 2}, {"spec": 1, "label": "a"}],
     ):
         with pytest.raises(ValueError, match=r"some.json: entry \d would change in"):
-            write("some", refused, tmp_path)
+            write("some", changed, tmp_path)
     assert path.read_text() == kept

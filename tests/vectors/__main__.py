@@ -2,9 +2,13 @@
 
 from multi_freq_ldpy import registry
 
-from . import classes, draws, weights, write
+from . import classes, devices, draws, refused, surveys, weights, write
 
 for name in (*registry.ENTRIES, "nested"):
     write(name, classes.make(name))
 write("weights", weights.make())
 write("draws", draws.make())
+write("again", devices.make())
+write("clients", devices.make_clients())
+write("surveys", surveys.make())
+write("refused", refused.make())

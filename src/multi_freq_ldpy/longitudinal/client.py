@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -65,6 +66,9 @@ class Client:
     >>> client.report(4) in range(5), client.spent
     (True, 4.0)
     """
+
+    _fresh: Callable[[], Stream] = Stream
+    """The maker of the streams of second rounds. Only tests replace it."""
 
     @accept_old_names(protocol="mechanism")
     def __init__(
@@ -333,7 +337,7 @@ class Client:
             with self._own_lock():
                 self._ledger = self._ledger.add_charges(charges)
         reports = np.empty(1, self.mechanism.report_dtype)
-        self.mechanism._report(recalled, [Stream() for _ in self.mechanism.parts], reports)
+        self.mechanism._report(recalled, [self._fresh() for _ in self.mechanism.parts], reports)
         report: Report = reports[0]
         return report
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from ..core import validate
 
+LARGEST = 2**53
+"""The largest integer label. Doubles hold every integer up to it."""
+
 
 def identity_of(label: Any) -> tuple[bool, Any]:
     """Return a key that distinguishes labels, because True equals 1 in a dict."""
@@ -154,8 +157,11 @@ def check_label(name: str, value: Any) -> Any:
         raise TypeError(
             f"{name} must be strings, numbers or truth values, not {validate.quote(value)}"
         )
-    if isinstance(value, int) and abs(value) >= 2**63:
-        raise ValueError(f"{name} must be numbers of 64 bits, not of {value.bit_length()} bits")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        raise ValueError(
+            f"{name} must be integers from -(2**53) to 2**53, because some clients hold numbers as"
+            f" doubles, not {validate.quote(value)}"
+        )
     if isinstance(value, str):
         try:
             value.encode()
