@@ -212,7 +212,7 @@ def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> byt
 def seed_and_symbol(
     stream: Bytes, user: int, value: int, prime: int, g: int, weights: tuple[int, int]
 ) -> tuple[int, int]:
-    """Return the seed and the symbol of a user. The value −1 stands for a uniform symbol."""
+    """Section Hashed symbol: return the seed and the symbol of a user. The value −1 stands for a uniform symbol."""
     seed = a_seed(stream, 16 * user, prime)
     word = stream.number(16 * user + 8, 8)
     if value >= 0:
@@ -244,7 +244,7 @@ def second_round(protocol: Chain, key: bytes, user: int, permanent: bytes) -> by
 
 
 def again(stream: Bytes, user: int, k: int, q: int, half: bool, permanent: int) -> int:
-    """Return k bits after a second round."""
+    """Section Second round of bits: return k bits."""
     width = (k + 7) // 8
     address = user * (2 * width + -(-width // 2) * 2 * half)
     uniform = stream.number(address + 2 * width, width) if half else -1
@@ -400,7 +400,7 @@ def histogram(protocol: SHE, stream: Bytes, user: int, value: int) -> bytes:
 
 
 def noisy(stream: Bytes, user: int, value: int, k: int, weight: int) -> list[int]:
-    """Return a row of noise with a 1 added at the value, within 32 bits."""
+    """Section Integer noise: return a row of noise with a 1 added at the value, within 32 bits."""
     words = stream.on(user)
     entries = [noise(words, weight) + (v == value) for v in range(k)]
     return [max(-(2**31) + 1, min(2**31 - 1, each)) for each in entries]
@@ -413,7 +413,7 @@ def uniform(key: bytes, user: int, m: int) -> int:
 
 
 def uniform_number(stream: Bytes, user: int, m: int) -> int:
-    """Return a user's uniform number below m."""
+    """Section Uniform number: return a user's uniform number below m."""
     number = below(stream.number(4 * user, 4), m)
     further = stream.on(4 * user)
     while number is None:
@@ -464,7 +464,7 @@ def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def weighted(stream: Bytes, user: int, weights: tuple[int, ...]) -> int:
-    """Return a user's number, drawn with these probabilities, times 2⁶⁴."""
+    """Section Sampled attribute: return a user's number, drawn with these probabilities, times 2⁶⁴."""
     word, number = stream.number(8 * user, 8), 0
     while word >= sum(weights[: number + 1]):
         number += 1

@@ -194,8 +194,8 @@ export const LOLH = (given: Given<Twice>): Protocol =>
 export function DBitFlipPM(given: Given<Held>): Protocol {
   const k = integer("k", given.k, 2, LARGEST_DOMAIN);
   const epsilon = budget("eps_perm", given.eps_perm);
-  const b = integer("b", given.b, 2, LARGEST_DOMAIN);
-  const d_bits = integer("d_bits", given.d_bits, 1, LARGEST_DOMAIN);
+  const b = integer("b", given.b ?? k, 2, LARGEST_DOMAIN);
+  const d_bits = integer("d_bits", given.d_bits ?? b, 1, LARGEST_DOMAIN);
   if (b > k) refuse("b", `at most k=${k}, the number of values`, b);
   if (d_bits > b) refuse("d_bits", `at most b=${b}, the number of buckets`, d_bits);
   if (!Number.isSafeInteger((d_bits + 1) * (2 * width(d_bits) + 2))) {

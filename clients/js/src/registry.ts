@@ -31,14 +31,12 @@ export function mechanism(spec: unknown): Mechanism {
 }
 
 function nameOf(given: Map<string, unknown>): string {
-  const name = given.get("protocol") ?? given.get("history");
-  if (ELSEWHERE.includes(name as string)) {
-    throw new SpecError(`${name as string} is not for devices: this client does not support it`);
-  }
+  const field = given.has("history") ? "history" : "protocol", name = given.get(field);
+  if (ELSEWHERE.includes(name as string)) refuse(field, "one for this client", name);
   const known = [...PROTOCOLS.keys(), ...SOLUTIONS];
   return known.includes(name as string)
     ? (name as string)
-    : refuse("protocol", `one of ${known.join(", ")}`, name);
+    : refuse(field, `one of ${known.join(", ")}`, name);
 }
 
 /** Counts the protocols of a spec, before one of them is built. */

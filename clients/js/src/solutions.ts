@@ -132,10 +132,11 @@ function balance(fakes: readonly Fake[]): bigint[] {
 
 /** One attribute is reported, drawn at random, among fake reports of the others. */
 export function RSFD(
-  parts: readonly Mechanism[], { fake: kind, balance: even }: { fake: unknown; balance: unknown },
+  parts: readonly Mechanism[], { fake: kind, balance: given }: { fake: unknown; balance: unknown },
 ): Solution {
+  const even = given === 1 || (given === 0 ? false : given);
   if (kind !== "zero" && kind !== "random") refuse("fake", '"zero" or "random"', kind);
-  if (typeof even !== "boolean") refuse("balance", "true or false", even);
+  if (typeof even !== "boolean") refuse("balance", "true or false", given);
   const hiding = parts.map((each) => {
     const fake = isProtocol(each) && each.fake?.(kind === "zero");
     if (!fake) throw new SpecError(`protocols must be of one round and have fakes: ${each.label}`);

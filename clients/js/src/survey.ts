@@ -50,9 +50,9 @@ function textOf(given: Json): string {
 
 function readAttribute(given: unknown): Attribute {
   const entry = entries("attributes", given);
-  requireFields("an attribute", entry, ["name", "categories"]);
+  requireFields("each of attributes", entry, ["name", "categories"]);
   const name = entry.get("name"), categories = entry.get("categories");
-  if (typeof name !== "string" || !name) refuse("name of an attribute", "a text", name);
+  if (typeof name !== "string" || !name) refuse("names of attributes", "texts", name);
   const field = `categories of ${quote(labelOf("names of attributes", name))}`;
   if (!Array.isArray(categories)) return refuse(field, "a list", categories);
   const labels = categories.map((each: Json) => labelOf(field, each));

@@ -1068,8 +1068,8 @@ var LOLH = (given) => chain("LOLH", given, (own, alone) => longHashing(bestSymbo
 function DBitFlipPM(given) {
   const k = integer("k", given.k, 2, LARGEST_DOMAIN);
   const epsilon = budget("eps_perm", given.eps_perm);
-  const b = integer("b", given.b, 2, LARGEST_DOMAIN);
-  const d_bits = integer("d_bits", given.d_bits, 1, LARGEST_DOMAIN);
+  const b = integer("b", given.b ?? k, 2, LARGEST_DOMAIN);
+  const d_bits = integer("d_bits", given.d_bits ?? b, 1, LARGEST_DOMAIN);
   if (b > k)
     refuse("b", `at most k=${k}, the number of values`, b);
   if (d_bits > b)
@@ -1274,11 +1274,12 @@ function balance(fakes) {
     return weight || refuse("balance", "false here: an attribute would never be sampled", true);
   });
 }
-function RSFD(parts, { fake: kind, balance: even }) {
+function RSFD(parts, { fake: kind, balance: given }) {
+  const even = given === 1 || (given === 0 ? false : given);
   if (kind !== "zero" && kind !== "random")
     refuse("fake", '"zero" or "random"', kind);
   if (typeof even !== "boolean")
-    refuse("balance", "true or false", even);
+    refuse("balance", "true or false", given);
   const hiding = parts.map((each) => {
     const fake = isProtocol(each) && each.fake?.(kind === "zero");
     if (!fake)
@@ -1339,12 +1340,11 @@ function mechanism(spec) {
   return build(given);
 }
 function nameOf(given) {
-  const name = given.get("protocol") ?? given.get("history");
-  if (ELSEWHERE.includes(name)) {
-    throw new SpecError(`${name} is not for devices: this client does not support it`);
-  }
+  const field = given.has("history") ? "history" : "protocol", name = given.get(field);
+  if (ELSEWHERE.includes(name))
+    refuse(field, "one for this client", name);
   const known = [...PROTOCOLS.keys(), ...SOLUTIONS];
-  return known.includes(name) ? name : refuse("protocol", `one of ${known.join(", ")}`, name);
+  return known.includes(name) ? name : refuse(field, `one of ${known.join(", ")}`, name);
 }
 function countLeaves(spec, depth) {
   const parts = entries("protocols", spec).get("protocols");
@@ -1403,10 +1403,10 @@ function textOf(given) {
 }
 function readAttribute(given) {
   const entry = entries("attributes", given);
-  requireFields("an attribute", entry, ["name", "categories"]);
+  requireFields("each of attributes", entry, ["name", "categories"]);
   const name = entry.get("name"), categories = entry.get("categories");
   if (typeof name !== "string" || !name)
-    refuse("name of an attribute", "a text", name);
+    refuse("names of attributes", "texts", name);
   const field = `categories of ${quote(labelOf2("names of attributes", name))}`;
   if (!Array.isArray(categories))
     return refuse(field, "a list", categories);
