@@ -43,7 +43,7 @@ class Copy:
     def __init__(self, place: Path) -> None:
         self.place, self.warm = place, place / "warm"
         self.warm.mkdir(parents=True)
-        for name in ("src", "tests", "examples", "fuzz", "mutants", "docs"):
+        for name in ("src", "tests", "spec", "examples", "fuzz", "mutants", "docs"):
             shutil.copytree(ROOT / name, place / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in ("pyproject.toml", "README.md", "CHANGELOG.md", "Makefile"):
             shutil.copy2(ROOT / name, place)

@@ -31,6 +31,22 @@ from .vectors.words import OWNED, by_package, by_reference
 CLASSES = [*registry.ENTRIES, "nested"]
 OTHERS = ["again", "clients", "draws", "refused", "surveys", "weights"]
 
+ONE_SHOT, TWO_ROUNDS, PARTS = "k epsilon", "k eps_perm eps_1", "protocols"
+LABELS = {
+    **dict.fromkeys(("GRR", "BLH", "OLH", "SS", "SUE", "OUE", "THE", "SHE", "HR"), ONE_SHOT),
+    **dict.fromkeys(("LGRR", "LSUE", "LSOUE", "LOUE", "LOSUE", "LBLH", "LOLH"), TWO_ROUNDS),
+    "Bloom": "k epsilon bits hashes",
+    "DBitFlipPM": "k eps_perm b d_bits",
+    "Once": "k epsilon rounds protocol window",
+    "Steps": "k epsilon rounds changes protocol encoding values",
+    "Tree": "epsilon rounds changes kernel",
+    "DDRM": "epsilon rounds reports kernel",
+    "SPL": PARTS,
+    "SMP": PARTS,
+    "RSFD": f"{PARTS} fake balance",
+}
+"""The fields of the label of each class, besides its name. They are frozen."""
+
 
 @pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("name", CLASSES)
@@ -131,6 +147,18 @@ def test_there_is_a_vector_for_every_protocol() -> None:
     assert len(paths) == len(CLASSES) + len(OTHERS) == 32
     assert all(len(read(path.stem)) >= 4 for path in paths)
     assert sum(path.stat().st_size for path in paths) < 1_500_000
+
+
+def test_labels_have_the_declared_fields() -> None:
+    # A label is part of the key of every permanent answer. A further field changes all permanent
+    # answers in silence, so it needs a new version of the specs.
+    assert LABELS.keys() == registry.ENTRIES.keys()
+    for name, fields in LABELS.items():
+        for entry in read(name):
+            label = registry.from_spec(entry["spec"])._label.decode()
+            kind = "history" if name in registry.HISTORIES else "protocol"
+            assert list(json.loads(label)) == sorted([kind, *fields.split()]), name
+            assert json.loads(label)[kind] == name
 
 
 def test_vectors_can_be_extended_but_not_changed(tmp_path: Path) -> None:

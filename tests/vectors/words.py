@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -21,8 +22,8 @@ Further = dict[int, list[int]]
 """Words that draws read on, by address."""
 
 NO_KEY = np.zeros(8, np.uint32)
-FILLERS = (b"\x5a", b"\xa5")
-"""Bytes that the package may read ahead. They must not matter."""
+FILLERS = (b"one", b"another")
+"""Keys of the bytes that the package may read ahead. They must not matter."""
 
 
 class Given(reference.Bytes):
@@ -48,18 +49,19 @@ class Given(reference.Bytes):
 
 
 @contextmanager
-def giving(main: bytes, further: Further, filler: bytes) -> Iterator[None]:
+def giving(main: bytes, on: Further, filler: bytes) -> Iterator[None]:
     """Let the draws of the package read given words under every key."""
     streams = {0: main} | {
         address + 1: b"".join(word.to_bytes(8, "little") for word in words)
-        for address, words in further.items()
+        for address, words in on.items()
     }
 
     def blocks(key: Any, nonces: NDArray[Any], numbers: NDArray[Any]) -> NDArray[np.uint32]:
-        found = [
-            streams.get(nonce, b"")[64 * number :][:64].ljust(64, filler)
-            for nonce, number in zip(nonces.tolist(), numbers.tolist(), strict=True)
-        ]
+        found = []
+        for nonce, number in zip(nonces.tolist(), numbers.tolist(), strict=True):
+            given = streams.get(nonce, b"")[64 * number :][:64]
+            further = blake2b(b"%d %d" % (nonce, number), key=filler).digest()
+            found.append(given + further[len(given) :])
         return np.frombuffer(b"".join(found), "<u4").reshape(-1, 16)
 
     with (
