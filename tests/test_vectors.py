@@ -29,6 +29,11 @@ from .vectors import (
 from .vectors.words import OWNED, by_package, by_reference
 
 CLASSES = [*registry.ENTRIES, "nested"]
+DEVICES = {
+    name
+    for name, entry in registry.ENTRIES.items()
+    if entry.device and name not in registry.HISTORIES
+}
 OTHERS = ["again", "clients", "draws", "refused", "surveys", "weights"]
 
 ONE_SHOT, TWO_ROUNDS, PARTS = "k epsilon", "k eps_perm eps_1", "protocols"
@@ -67,6 +72,7 @@ def test_vectors_of_weights() -> None:
     assert len(entries) == 300
     for expected in entries:
         assert weights.again(expected) == expected
+    assert {each["protocol"] for entry in entries for each in list_specs(entry["spec"])} == DEVICES
 
 
 def test_vectors_of_draws() -> None:
@@ -87,9 +93,7 @@ def test_vectors_of_reports_over_time() -> None:
     for expected in entries:
         assert devices.again(expected) == expected
         assert len(expected["reports"]) >= 6
-    named = {each["protocol"] for expected in entries for each in list_specs(expected["spec"])}
-    with_devices = {name for name, entry in registry.ENTRIES.items() if entry.device}
-    assert named == with_devices - registry.HISTORIES.keys()
+    assert {each["protocol"] for entry in entries for each in list_specs(entry["spec"])} == DEVICES
 
 
 def list_specs(spec: dict[str, Any]) -> list[dict[str, Any]]:

@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from multi_freq_ldpy import (
+    BLH,
     DDRM,
     GRR,
+    HR,
     LGRR,
     LOLH,
     LOSUE,
@@ -19,6 +21,7 @@ from multi_freq_ldpy import (
     SPL,
     SS,
     SUE,
+    THE,
     Client,
     DBitFlipPM,
     Once,
@@ -61,6 +64,8 @@ SOLUTIONS: dict[str, list[Any]] = {
         RSFD([OUE, GRR, OLH], SIZES, 1.0),
         RSFD(OUE, SIZES, 1.0, fake="random"),
         RSFD(SS, SIZES, 2.0, balance=True),
+        RSFD([HR, SUE, BLH], SIZES, 1.0),
+        RSFD([THE, HR, OLH], SIZES, 2.0, balance=True),
     ],
     "nested": [
         SMP.of([SPL([GRR, SUE], SIZES[:2], 2.0), OLH(12, 1.0)]),

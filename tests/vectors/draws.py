@@ -205,6 +205,9 @@ def sets() -> Iterator[Case]:
         for key in KEYS[: 1 if protocol.k > 300 else 4]:
             yield keyed("set", given | {"value": protocol.k // 2}, key)
             yield keyed("set", given | {"value": -1}, key)
+    for omega in (6, 7, 33, 34):  # a set starts empty up to 6, and full from 34 on
+        given = {"k": 40, "omega": omega, "weight": 2**64 // 40 * omega + 10**17, "value": 9}
+        yield keyed("set", given, KEYS[0])
 
 
 def keyed(name: str, given: dict[str, Any], key: bytes) -> Case:
@@ -236,6 +239,11 @@ def hashes() -> Iterator[Case]:
                 main = halves(first, word, size=8)
                 yield "hashing", given | {"value": -1}, main, on
         yield "hashing", given, halves(0, 2**63, size=8), on
+    for protocol, value in ((OLH(LAST, 30.0), LAST - 1), (OLH(2**28, 25.0), 2**28 - 3)):
+        prime, g = protocol.prime, protocol.g
+        given = {"prime": prime, "g": g, "weights": list(protocol.weights), "value": value}
+        for key in KEYS:  # many symbols, so that the last digits of the hash matter
+            yield keyed("hashing", given, key)
 
 
 def coin_words(gamma: int, keep: bool) -> list[int]:
@@ -263,7 +271,8 @@ def noises() -> Iterator[Case]:
     failed = [small, *coin_words(3 * 2**30, False)]
     run = [small, 0, 0, 0, 2**32, 2**32 | 7, 2**63]  # the fourth word is rejected
     longer = [*run, *coin_words(2**32, False)]
-    for words in (rejected, failed + entry(small | 1, 2), longer):
+    equal = [small, 3 * 2**30, *coin_words(2**32, False)]
+    for words in (rejected, failed + entry(small | 1, 2), longer, equal):
         given = {"k": 1, "weight": weight, "value": 0}
         yield "noise", given, b"", {0: words + entry(small, 0)}
     for sign in (0, 1):
