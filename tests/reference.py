@@ -212,7 +212,10 @@ def hashing(protocol: LocalHashing, stream: Bytes, user: int, value: int) -> byt
 def seed_and_symbol(
     stream: Bytes, user: int, value: int, prime: int, g: int, weights: tuple[int, int]
 ) -> tuple[int, int]:
-    """Section Hashed symbol: return the seed and the symbol of a user. The value −1 stands for a uniform symbol."""
+    """Section Hashed symbol: return the seed and the symbol of a user.
+
+    The value −1 stands for a uniform symbol.
+    """
     seed = a_seed(stream, 16 * user, prime)
     word = stream.number(16 * user + 8, 8)
     if value >= 0:
@@ -464,7 +467,7 @@ def sampling(solution: SMP, key: bytes, user: int, record: list[int]) -> bytes:
 
 
 def weighted(stream: Bytes, user: int, weights: tuple[int, ...]) -> int:
-    """Section Sampled attribute: return a user's number, drawn with these probabilities, times 2⁶⁴."""
+    """Section Sampled attribute: return a user's number, drawn with weights over 2⁶⁴."""
     word, number = stream.number(8 * user, 8), 0
     while word >= sum(weights[: number + 1]):
         number += 1
@@ -516,7 +519,7 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
 
 
 def report_again(mechanism: Any, memory: bytes, fresh: list[bytes], value: Any) -> bytes:
-    """Return a further report of a device, given its memory and one fresh key per attribute."""
+    """Section Reports of a device with memory: return a further report of a device, given its memory and one fresh key per attribute."""
     if isinstance(mechanism, SPL | SMP):
         parts, columns = mechanism.protocols, iter(fresh)
         keys = [[next(columns) for _ in each.ks] for each in parts]

@@ -627,3 +627,17 @@ def test_sampled_attributes_are_uniform_and_do_not_depend_on_the_record() -> Non
                 )
                 same = [(reports[f"a{j}"] == record[j]).mean() for j in range(3)]
                 assert np.abs(np.array(same) - p).max() < 6 * (p * q / 10**6) ** 0.5
+
+
+# Builds solutions over the largest domains. An interpreter of its own can be stopped if it hangs.
+LARGEST = """
+from multi_freq_ldpy import GRR, HR, OLH, OUE, RSFD, SMP, SPL, SS, SUE
+for cls in (GRR, HR, OLH, OUE, SS, SUE):
+    for solution in (SPL, SMP, RSFD):
+        assert solution.of([cls(2**31 - 1, 1.0), GRR(3, 1.0)]).privacy.report > 0.5
+"""
+
+
+@pytest.mark.process
+def test_large_domains_are_derived_at_once() -> None:
+    subprocess.run([sys.executable, "-c", LARGEST], check=True, timeout=60)

@@ -146,5 +146,8 @@ class SS(OneShot):
 
     def _fake(self, kind: str) -> Fake:
         low = (1 - self.chances[0]) * self.k / (self.k - self.omega)
-        sets = comb(self.k, self.omega)
-        return Fake.of_uniform_value(self, low, low, lambda report: Fraction(1, sets))
+
+        def chance(report: bytes) -> Fraction:  # not computed before it is needed: it may be long
+            return Fraction(1, comb(self.k, self.omega))
+
+        return Fake.of_uniform_value(self, low, low, chance)

@@ -1,0 +1,82 @@
+"""The JavaScript client inside Python: ``ldp.mjs`` in V8, without Node and without a browser."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+BUNDLE = ROOT / "src/multi_freq_ldpy/service/pages/ldp.mjs"
+VECTORS = ROOT / "clients/js/tests/vectors.mjs"
+EXPORTED = re.compile(r"^export \{([^}]*)\};\n*\Z", re.MULTILINE)
+
+# Answers questions about specs. A question and an answer are JSON, and bytes are hexadecimal digits
+ANSWERS = """
+const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (two) => parseInt(two, 16));
+const {derived, losses} = vectors;
+const {mechanism, parse, hex, drawAs, reportAs, writeFloat} = ldp.testing;
+const all = {...ldp, ...ldp.testing};
+function refused(action) {
+    try {
+        return action();
+    } catch (error) {
+        if (error.name !== "SpecError") throw error;
+        return null;
+    }
+}
+const answers = {
+    check: (name, text) => vectors.checkFile(all, name, JSON.parse(text)),
+    derive: (text) => refused(() => {
+        const own = mechanism(parse(text));
+        return {...derived(all, own), losses: losses(all, own)};
+    }),
+    draw: (text, key, users, values) => {
+        const spec = parse(text);
+        return values.map((value, i) => hex(drawAs(spec, bytes(key), users[i], value)));
+    },
+    report: (text, secret, context, fresh, value) => {
+        const keys = fresh.map(bytes);
+        const found = reportAs(parse(text), bytes(secret), bytes(context), keys, value);
+        return {report: hex(found.report), charges: found.charges};
+    },
+    survey: (text) => refused(() => ldp.Survey.parse(text).digest),
+    floats: (numbers) => numbers.map(writeFloat),
+};
+globalThis.answer = (text) => {
+    const [name, ...given] = JSON.parse(text);
+    return JSON.stringify(answers[name](...given));
+};
+"""
+
+
+def as_script(path: Path) -> str:
+    """Return a module as an expression whose value is an object with its exports."""
+    text = path.read_text()
+    listed = EXPORTED.search(text)
+    if listed:  # the list at the end, as bundlers write it
+        pairs = [each.strip().split(" as ") for each in listed[1].split(",")]
+        return text[: listed.start()] + _returned([(pair[-1], pair[0]) for pair in pairs])
+    names = re.findall(r"^export (?:const|function) (\w+)", text, re.MULTILINE)
+    return re.sub(r"^export ", "", text, flags=re.MULTILINE) + _returned(
+        [(name, name) for name in names]
+    )
+
+
+def _returned(pairs: list[tuple[str, str]]) -> str:
+    return "\nreturn {" + ", ".join(f"{name}: {own}" for name, own in pairs) + "};"
+
+
+class Engine:
+    """V8 with the client and the checks of all vectors."""
+
+    def __init__(self) -> None:
+        from py_mini_racer import MiniRacer
+
+        self._v8 = MiniRacer()
+        for name, path in (("ldp", BUNDLE), ("vectors", VECTORS)):
+            self._v8.eval(f"globalThis.{name} = (() => {{\n{as_script(path)}\n}})(); 0")
+        self._v8.eval(f"(() => {{{ANSWERS}}})(); 0")
+
+    def ask(self, question: str, *given: Any) -> Any:
+        """Return the answer to a question: the name of a function and its arguments."""
+        return json.loads(self._v8.call("answer", json.dumps([question, *given])))

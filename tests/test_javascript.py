@@ -1,0 +1,213 @@
+"""Tests of the JavaScript client against Python: same vectors, labels, weights and bytes."""
+
+import json
+import math
+import os
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from multi_freq_ldpy import RSFD, SMP, SPL, Client, Stream, Survey, registry, wire
+from multi_freq_ldpy.mechanism import Mechanism
+from tests.javascript import Engine
+from tests.vectors import FOLDER
+from tests.vectors.derived import derive, losses
+
+pytestmark = pytest.mark.extras
+
+LEFT_OUT = {"Bloom", "Once", "Steps", "Tree", "DDRM", "clients"}
+"""Files of mechanisms that are not for devices, or whose checks need a store."""
+
+
+@pytest.fixture(scope="module")
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def chooser() -> random.Random:
+    """A generator with a new seed for each run.
+
+    The checks compare two programs, so a failure is a fault for any seed. ``SEED`` repeats a run.
+    """
+    seed = int(os.environ.get("SEED", random.SystemRandom().getrandbits(32)))
+    print(f"SEED={seed}")
+    return random.Random(seed)
+
+
+FILES = sorted(path for path in FOLDER.glob("*.json") if path.stem not in LEFT_OUT)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_vectors_hold_in_javascript(path: Path, engine: Engine) -> None:
+    found = engine.ask("check", path.stem, path.read_text())
+    assert found == {"checked": len(json.loads(path.read_text())), "failures": []}
+    assert found["checked"]
+
+
+def test_all_vectors_are_checked() -> None:
+    assert len(FILES) + len(LEFT_OUT) == len(list(FOLDER.glob("*.json")))
+
+
+# Protocols by the names of their budgets
+ONE_ROUND = ("GRR", "BLH", "OLH", "SS", "SUE", "OUE", "THE", "SHE", "HR")
+TWO_ROUNDS = ("LGRR", "LSUE", "LSOUE", "LOUE", "LOSUE", "LBLH", "LOLH")
+HIDDEN = tuple(name for name in ONE_ROUND if name != "SHE")
+
+
+def a_budget(chooser: random.Random) -> float:
+    """Return a budget: on a logarithmic scale, or with few decimals."""
+    if chooser.random() < 0.5:
+        return math.exp(chooser.uniform(math.log(1e-3), math.log(30)))
+    return chooser.choice([1, 2, 5]) * round(chooser.uniform(0.01, 4), chooser.randint(0, 3)) or 0.1
+
+
+def a_protocol(
+    chooser: random.Random, names: tuple[str, ...], largest: int = 200
+) -> dict[str, Any]:
+    """Return the spec of a random protocol that Python accepts."""
+    while True:
+        name, k = chooser.choice(names), round(math.exp(chooser.uniform(0.7, math.log(largest))))
+        spec: dict[str, Any] = {"protocol": name, "k": max(2, k)}
+        if name in ONE_ROUND:
+            spec["epsilon"] = a_budget(chooser)
+        else:
+            spec["eps_perm"] = a_budget(chooser)
+        if name in TWO_ROUNDS:
+            spec["eps_1"] = spec["eps_perm"] * chooser.uniform(0.1, 0.95)
+        if name == "DBitFlipPM":
+            spec["b"] = chooser.randint(2, spec["k"])
+            spec["d_bits"] = chooser.randint(1, spec["b"])
+        try:
+            registry.from_spec({"version": 1, **spec})
+        except ValueError:
+            continue
+        return spec
+
+
+def a_spec(chooser: random.Random) -> dict[str, Any]:
+    """Return the spec of a random mechanism of devices."""
+    kind = chooser.choice(["one", "one", "two", "SPL", "SMP", "RSFD", "nested"])
+    many = chooser.randint(1, 4)
+    every = (*ONE_ROUND, *TWO_ROUNDS, "DBitFlipPM")
+    if kind == "one":
+        return {"version": 1, **a_protocol(chooser, ONE_ROUND)}
+    if kind == "two":
+        return {"version": 1, **a_protocol(chooser, (*TWO_ROUNDS, "DBitFlipPM"))}
+    if kind == "RSFD":
+        parts = [a_protocol(chooser, HIDDEN, 40) for _ in range(many)]
+        fake = chooser.choice(["zero", "random"])
+        options = {"fake": fake, "balance": fake == "zero" and chooser.random() < 0.5}
+        return {"version": 1, "protocol": kind, "protocols": parts, **options}
+    parts = [a_protocol(chooser, every, 40) for _ in range(many)]
+    if kind == "nested":
+        parts.append({"protocol": "SPL", "protocols": [a_protocol(chooser, every, 40)]})
+        kind = "SMP"
+    return {"version": 1, "protocol": kind, "protocols": parts}
+
+
+def a_value(chooser: random.Random, mechanism: Mechanism) -> Any:
+    """Return a random value, or a record if the mechanism is a solution."""
+    record = [chooser.randrange(k) for k in mechanism.ks]
+    return record if isinstance(mechanism, SPL | SMP | RSFD) else record[0]
+
+
+def test_random_specs_agree_with_javascript(engine: Engine, chooser: random.Random) -> None:
+    for _ in range(500):
+        spec = a_spec(chooser)
+        mechanism, text = registry.from_spec(spec), json.dumps(spec)
+        assert engine.ask("derive", text) == {
+            **derive(mechanism),
+            "losses": losses(mechanism),
+        }, text
+        key, users = chooser.randbytes(32), [chooser.choice([i, 2**33 + i]) for i in range(10)]
+        values = [a_value(chooser, mechanism) for _ in users]
+        pairs = zip(users, values, strict=True)
+        drawn = [
+            wire.encode(mechanism, mechanism.randomize([v], Stream(key, position=u)))
+            for u, v in pairs
+        ]
+        found = engine.ask("draw", text, key.hex(), users, values)
+        assert found == [each.hex() for each in drawn], text
+        secret, context = chooser.randbytes(32), chooser.randbytes(chooser.randint(0, 3))
+        client = Client(mechanism, secret, context)
+        for value in values:
+            fresh = [chooser.randbytes(32) for _ in mechanism.leaves]
+            client._fresh = iter([Stream(each) for each in fresh]).__next__
+            report = wire.encode(mechanism, [client.report(value)]).hex()
+            keys = [each.hex() for each in fresh]
+            answer = engine.ask("report", text, secret.hex(), context.hex(), keys, value)
+            assert answer["report"] == report, text
+
+
+# Fields at the edges of what is accepted
+EDGES: dict[str, list[Any]] = {
+    "k": [1, 2, 3, 2**28, 2**28 + 1, 2**31 - 1, 2**31, 2**32 - 5, 2**32 - 4, 0, -1, 2.0, 2.5, True],
+    "epsilon": [1e-22, 1e-19, 3e-10, 1e-5, 0, -1, 1000, 1001.5, 1e22, 1e300, 10**400, "1", None],
+    "b": [1, 2, 5, 6, 2.0, True],
+    "d_bits": [0, 1, 5, 6, None],
+    "version": [1, 2, 1.0, True, "1"],
+    "fake": ["zero", "random", "other", None, 1],
+    "balance": [True, False, 1, "true", None],
+}
+EDGES["eps_perm"] = EDGES["eps_1"] = EDGES["epsilon"]
+
+
+def test_specs_at_the_edges_are_refused_alike(engine: Engine, chooser: random.Random) -> None:
+    refused = 0
+    for _ in range(200):
+        spec = a_spec(chooser)
+        inner = chooser.choice([spec, *spec.get("protocols", [])])
+        field = chooser.choice([each for each in EDGES if each in inner] or ["k"])
+        inner[field] = chooser.choice(EDGES[field])
+        if chooser.random() < 0.1:
+            inner.pop(chooser.choice([*inner]))
+        text = json.dumps(spec)
+        if too_far(spec):
+            continue
+        try:
+            wanted = derive(registry.from_spec(json.loads(text)))
+        except (ValueError, TypeError):
+            wanted = None
+        found = engine.ask("derive", text)
+        assert (found is None) == (wanted is None), text
+        if found is not None and wanted is not None:
+            assert {name: found[name] for name in wanted} == wanted, text
+        refused += wanted is None
+    assert 20 < refused < 180
+
+
+def too_far(spec: dict[str, Any]) -> bool:
+    """Return whether a spec needs addresses that JavaScript refuses: beyond 2⁵³."""
+    parts = spec.get("protocols")
+    if isinstance(parts, list):
+        return any(too_far(each) for each in parts)
+    large = isinstance(spec.get("k"), int) and spec["k"] > 2**27
+    return large and str(spec.get("protocol")).startswith("L") and "UE" in spec["protocol"]
+
+
+def test_floats_are_written_alike(engine: Engine, chooser: random.Random) -> None:
+    bits = [chooser.getrandbits(64) for _ in range(50_000)]
+    numbers = [struct.unpack("<d", struct.pack("<Q", each))[0] for each in bits]
+    numbers += [round(chooser.uniform(0, 100), chooser.randint(0, 6)) for _ in range(25_000)]
+    numbers += [math.exp(chooser.uniform(-60, 60)) for _ in range(25_000)]
+    numbers += [0.0, -0.0, 1e16, 1e-4, 1e-5, 9999999999999998.0, 1e22, 5e-324]
+    finite = [each for each in numbers if math.isfinite(each)]
+    assert engine.ask("floats", finite) == [repr(each) for each in finite]
+
+
+def test_survey_digests_agree(engine: Engine, chooser: random.Random) -> None:
+    labels = ["yes", "no", "é", "😀", 'a"b', 1, 2.5, -3, 1e16, 1e-7, True, "__proto__", "\x7f"]
+    for _ in range(50):
+        attributes = {
+            name: chooser.sample([each for each in labels if each is not True], 4)
+            for name in chooser.sample(["a", "ß", "constructor", "x y"], 2)
+        }
+        chosen = chooser.choice([SPL, SMP, RSFD])
+        missing = next(iter(attributes.values()))[0]
+        survey = Survey(attributes, epsilon=1.0, solution=chosen, missing=missing)
+        text = json.dumps(survey.to_spec(), ensure_ascii=chooser.random() < 0.5)
+        assert engine.ask("survey", text) == survey.digest, text
