@@ -519,7 +519,10 @@ def randomize(protocol: Any, key: bytes, user: int, value: Any) -> bytes:
 
 
 def report_again(mechanism: Any, memory: bytes, fresh: list[bytes], value: Any) -> bytes:
-    """Section Reports of a device with memory: return a further report of a device, given its memory and one fresh key per attribute."""
+    """Section Reports of a device with memory.
+
+    There is one fresh key per attribute.
+    """
     if isinstance(mechanism, SPL | SMP):
         parts, columns = mechanism.protocols, iter(fresh)
         keys = [[next(columns) for _ in each.ks] for each in parts]

@@ -206,7 +206,7 @@ def test_survey_digests_agree(engine: Engine, chooser: random.Random) -> None:
             name: chooser.sample([each for each in labels if each is not True], 4)
             for name in chooser.sample(["a", "ß", "constructor", "x y"], 2)
         }
-        chosen = chooser.choice([SPL, SMP, RSFD])
+        chosen: Any = chooser.choice([SPL, SMP, RSFD])
         missing = next(iter(attributes.values()))[0]
         survey = Survey(attributes, epsilon=1.0, solution=chosen, missing=missing)
         text = json.dumps(survey.to_spec(), ensure_ascii=chooser.random() < 0.5)
