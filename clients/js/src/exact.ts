@@ -21,8 +21,8 @@ export const of = (above: bigint | number, below: bigint | number = 1n): Fractio
 export const add = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d + c * b, b * d];
 export const subtract = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d - c * b, b * d];
 export const multiply = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * c, b * d];
-export const divide = ([a, b]: Fraction, [c, d]: Fraction): Fraction =>
-  c < 0n ? [-a * d, -b * c] : [a * d, b * c];
+/** The quotient by a positive fraction. */
+export const divide = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d, b * c];
 /** The rest to 1: the probability of the opposite. */
 export const rest = ([a, b]: Fraction): Fraction => [b - a, b];
 /** Negative, zero or positive, as a is below, equal to or above b. */
@@ -51,9 +51,8 @@ export function fraction(x: number): Fraction {
   return [BigInt(x), below];
 }
 
-/** The double nearest to a fraction that is not tiny. */
+/** The double nearest to a fraction that is neither negative nor tiny. */
 export function double([a, b]: Fraction): number {
-  if (a < 0n) return -double([-a, b]);
   const shift = BigInt(Math.max(0, b.toString(2).length - a.toString(2).length + 66));
   const scaled = (a << shift) / b;
   return Number(scaled | (scaled * b === a << shift ? 0n : 1n)) / 2 ** Number(shift);

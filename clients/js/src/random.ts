@@ -9,8 +9,7 @@ const generator = globalThis.crypto?.getRandomValues?.bind(globalThis.crypto);
 export function randomBytes(): Uint8Array {
   if (!generator) {
     throw new Error(
-      "crypto.getRandomValues is missing, so no report can be drawn: use a secure context, or"
-      + ' import "react-native-get-random-values" first in React Native',
+      'crypto.getRandomValues is missing: in React Native, import "react-native-get-random-values"',
     );
   }
   return generator(new Uint8Array(32));

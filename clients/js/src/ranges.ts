@@ -1,7 +1,5 @@
 /** Local hashing: the prime P of its hash functions, and the best number of symbols g. */
-import {
-  add, compare, divide, floor, multiply, of, rest, subtract, type Fraction,
-} from "./exact.js";
+import { add, compare, divide, multiply, of, rest, type Fraction } from "./exact.js";
 
 /** The least prime that is at least k. */
 export function nextPrime(k: number): number {
@@ -15,9 +13,9 @@ export function nextPrime(k: number): number {
 /**
  * The g from 2 to P of least variance, for a budget with e^ε − 1 = excess. The smaller of two wins.
  *
- * The probability that two values collide is linear in g as long as s = P div g stays the same. The
- * least cost for one s is at an end or next to the stationary point. The search goes outwards from
- * the best g for even buckets, whose cost is a lower bound, until the bound exceeds the best cost.
+ * As long as s = P div g stays the same, the least cost is at the first or the last g. The search
+ * goes outwards from the best g for even buckets, whose cost is a lower bound, until the bound
+ * exceeds the best cost.
  */
 export function bestRange(prime: number, excess: Fraction): number {
   const P = BigInt(prime), pairs = P * (P - 1n);
@@ -41,16 +39,6 @@ export function bestRange(prime: number, excess: Fraction): number {
     const least = P / (s + 1n) + 1n, low = least > 2n ? least : 2n, high = P / s;
     consider(low);
     consider(high);
-    // The cost is a quadratic function of u = 1/(1 − γ), with γ = start − slope·g
-    const start = of(2n * s * P, pairs), slope = of(s * (s + 1n), pairs);
-    const a = add(of(1), excess);
-    const c = subtract(divide(subtract(start, of(1)), slope), of(1));
-    const d = add(divide(of(1), slope), excess);
-    if (c[0] <= 0n) return;
-    const u = divide(subtract(multiply(excess, c), multiply(a, d)), multiply(of(2), multiply(a, c)));
-    if (u[0] <= 0n) return;
-    const still = floor(divide(subtract(divide(of(1), u), rest(start)), slope));
-    for (const g of [still, still + 1n]) consider(g < low ? low : g > high ? high : g);
   };
   const mayWin = (g: bigint): boolean => compare(even(g), best!.cost) <= 0n;
 

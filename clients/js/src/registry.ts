@@ -8,7 +8,6 @@ import { RSFD, SMP, SPL } from "./solutions.js";
 const ONE_ROUND = { GRR, BLH, OLH, SS, SUE, OUE, THE, SHE, HR };
 const TWO_ROUNDS = { LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH };
 const SOLUTIONS = ["SPL", "SMP", "RSFD"];
-const ELSEWHERE = ["Bloom", "Once", "Steps", "Tree", "DDRM"];
 const DEEPEST = 8;
 const MOST = 2 ** 10;
 const VERSION = 1;
@@ -32,11 +31,10 @@ export function mechanism(spec: unknown): Mechanism {
 
 function nameOf(given: Map<string, unknown>): string {
   const field = given.has("history") ? "history" : "protocol", name = given.get(field);
-  if (ELSEWHERE.includes(name as string)) refuse(field, "one for this client", name);
-  const known = [...PROTOCOLS.keys(), ...SOLUTIONS];
+  const known = field === "protocol" ? [...PROTOCOLS.keys(), ...SOLUTIONS] : [];
   return known.includes(name as string)
     ? (name as string)
-    : refuse(field, `one of ${known.join(", ")}`, name);
+    : refuse(field, `one that devices support (${known.join(", ")})`, name);
 }
 
 /** Counts the protocols of a spec, before one of them is built. */

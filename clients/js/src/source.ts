@@ -38,7 +38,6 @@ export function keyed(key: Uint8Array): Source {
 
   return {
     number(address, size) {
-      if (!Number.isSafeInteger(address + size)) throw new RangeError("an address is beyond 2^53");
       let number = 0;
       for (let i = size; i--; ) number = number * 256 + byte(address + i);
       return number;
