@@ -3,11 +3,15 @@
 Each part is a list of jobs. A job returns rows of results, and the claims that do not hold.
 """
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ from numpy.typing import NDArray
 
 from multi_freq_ldpy import (
     GRR,
+    HR,
     OLH,
     OUE,
     RSFD,
@@ -22,15 +27,20 @@ from multi_freq_ldpy import (
     SMP,
     SPL,
     SS,
+    SUE,
+    THE,
     DBitFlipPM,
     Stream,
     audit,
     exact_epsilon,
     registry,
+    wire,
 )
 from multi_freq_ldpy.analysis.worst_case import laws_of
 from multi_freq_ldpy.checks.measures import (
     SHARES,
+    Fit,
+    compare_reports,
     group_law,
     measure_between,
     measure_coverage,
@@ -43,6 +53,9 @@ from multi_freq_ldpy.checks.tools import Z, chi_square
 from multi_freq_ldpy.estimation import intervals
 from multi_freq_ldpy.protocol import OneShot, budgets_of
 from multi_freq_ldpy.randomness import Source
+from multi_freq_ldpy.solutions.base import Solution
+
+NODE = Path(__file__).parent.parent / "tools" / "node.py"
 
 _BUDGETS: dict[Any, int] = {cls: len(budgets_of(cls)) for cls in registry.BY_BUDGETS.values()}
 ONE_SHOT: list[Any] = [cls for cls in _BUDGETS if issubclass(cls, OneShot) and cls is not SHE]
@@ -90,6 +103,9 @@ def jobs(quick: bool) -> dict[str, list[Job]]:
         "audits": [*audits, partial(audited_closely, 10**6)],
         "moments": [partial(moments, each, quick) for each in settings(quick)],
         "fit": [*fits, below, partial(noise, many)],
+        "clients": [
+            partial(client_fit, each, 10**4 if quick else 10**6) for each in DRAWN_BY_CLIENT
+        ],
         "coverage": [
             partial(coverage, cls, epsilon, quick)
             for cls in [*ONE_SHOT, SHE, *CHAINS]
@@ -279,9 +295,14 @@ def fit(mechanism: Any, n: int) -> Found:
 
     As a control, a distribution that is one per cent off has to be rejected.
     """
-    found, seed = Found(), 13
-    law = laws_of(mechanism)[0]
+    seed, law = 13, laws_of(mechanism)[0]
     measured = measure_fit(mechanism, law, [0] * len(mechanism.ks), n, seed)
+    return judge_fit(measured, mechanism, repr(mechanism), n, seed)
+
+
+def judge_fit(measured: Fit, mechanism: Any, source: str, n: int, seed: int | None) -> Found:
+    """Return the result of a comparison, and that of its control."""
+    found = Found()
     found.holds(not measured.unknown, mechanism, seed, "a report that has probability 0")
     z, control = (
         measured.deviations,
@@ -296,7 +317,36 @@ def fit(mechanism: Any, n: int) -> Found:
     )
     found.add("reports drawn for fits", n)
     found.add("wrong distributions rejected", int(control > Z))
-    found.rows.append((repr(mechanism), f"{n:,}", len(law), f"{z:.1f}", f"{control:.1f}"))
+    outcomes = len(measured.expected)
+    found.rows.append((source, f"{n:,}", outcomes, f"{z:.1f}", f"{control:.1f}"))
+    return found
+
+
+DRAWN_BY_CLIENT: list[Any] = [
+    *(GRR(4, 1.0), OUE(4, 1.0), SS(6, 1.0), OLH(5, 1.0), HR(5, 1.0), THE(3, 2.0)),
+    *(SPL([GRR, SUE], [3, 3], 2.0), SMP([GRR, OUE], [3, 4], 1.0), RSFD([GRR, OUE], [3, 3], 1.0)),
+]
+"""Mechanisms whose reports are also drawn by the JavaScript client."""
+
+
+def client_fit(mechanism: Any, n: int) -> Found:
+    """Compare reports of the JavaScript client with their distribution.
+
+    Node draws them from fresh random bytes, so this part has no seed. An honest run fails with a
+    probability below 10⁻⁸.
+    """
+    record = [0] * len(mechanism.ks)
+    value = record if isinstance(mechanism, Solution) else 0
+    given = json.dumps([registry.to_spec(mechanism), value, n])
+    command = [sys.executable, str(NODE), "node", "tests/draw.mjs", given]
+    data = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout
+    measured = compare_reports(data, mechanism, laws_of(mechanism)[0])
+    found = judge_fit(measured, mechanism, f"JavaScript, {mechanism!r}", n, None)
+    found.holds(len(wire.decode(mechanism, data)) == n, mechanism, None, "reports are missing")
+    estimates = mechanism.estimate(wire.tally(mechanism, data))
+    for each in estimates if isinstance(mechanism, Solution) else [estimates]:
+        far = abs(each.frequencies - (np.arange(each.frequencies.size) == 0)) / each.std
+        found.holds(far.max() < Z, mechanism, None, f"an estimate is {far.max():.1f} errors away")
     return found
 
 

@@ -33,6 +33,7 @@ HEADS = {
     ),
     "moments": ("protocol", "reports", "mean", "p", "largest z", "detectable error"),
     "fit": ("source", "draws", "outcomes", "z", "z of the control"),
+    "clients": ("source", "draws", "outcomes", "z", "z of the control"),
     "few reports": ("protocol", "values", "settings", "least coverage", "mean coverage"),
     "differences": (
         "protocol",
@@ -73,6 +74,11 @@ ABOUT = {
         " deviation in standard deviations. As a control, the same reports are compared with a"
         " distribution that is one per cent off. The test must reject the control, by a deviation"
         " of more than six."
+    ),
+    "clients": (
+        "The [JavaScript client](wire.md) draws reports in Node, from fresh random bytes. The same"
+        " chi-square test compares them with the exact distribution of the Python package. Their"
+        " estimates are within six standard errors of the true frequencies."
     ),
     "few reports": (
         "Coverage is the exact probability that a 95 % interval covers the true frequency. The"

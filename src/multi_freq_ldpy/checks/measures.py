@@ -64,7 +64,12 @@ def measure_fit(
     """Count the reports of n users who all hold this record, with their expected numbers."""
     reports = mechanism.randomize(inputs_of_all(mechanism, record, n), seed)
     # The bytes of the array, because wire.encode would refuse invalid reports
-    seen = count_reports(np.ascontiguousarray(reports).tobytes(), mechanism.report_bytes)
+    return compare_reports(np.ascontiguousarray(reports).tobytes(), mechanism, law)
+
+
+def compare_reports(data: bytes, mechanism: Mechanism, law: dict[bytes, Fraction]) -> Fit:
+    """Count reports on the wire, with their expected numbers under a distribution."""
+    seen, n = count_reports(data, mechanism.report_bytes), len(data) // mechanism.report_bytes
     return Fit(
         list(law),
         np.array([seen.get(report, 0) for report in law], float),
