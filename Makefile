@@ -1,8 +1,12 @@
 PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
+NODE := $(RUN) tools/node.py
+JS := clients/js
+BUNDLE := src/multi_freq_ldpy/service/pages/ldp.mjs
 
-.PHONY: setup demo test lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain clean
+.PHONY: setup demo test js bundle chromium lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain \
+        clean
 
 demo: $(VENV)/core
 	$(RUN) examples/one_question.py
@@ -14,7 +18,7 @@ demo: $(VENV)/core
 	$(RUN) examples/twenty_rounds.py
 
 # Install the requirements of all targets, before two targets run at the same time.
-setup: $(VENV)/dev $(VENV)/docs
+setup: $(VENV)/dev $(VENV)/docs $(VENV)/js $(JS)/node_modules/installed
 
 # QUICK=1 asks for the short form of any target. A target that writes into docs/ then writes into build/.
 QUICK ?=
@@ -23,6 +27,20 @@ QUICK ?=
 JOBS ?= 2
 test: $(VENV)/dev
 	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(if $(QUICK),-m "not (statistical or slow or process)")
+
+# The JavaScript client: types, tests in Node, QuickJS and Chromium, and the one file of the Python package.
+js: $(VENV)/js $(JS)/dist/ldp.mjs
+	$(NODE) npm test
+	@cmp -s $(JS)/dist/ldp.mjs $(BUNDLE) || { echo "$(BUNDLE) is older than its sources: run make bundle"; exit 1; }
+	$(RUN) -m pytest $(JS)/tests
+
+# Write the one file of the JavaScript client into the Python package.
+bundle: $(JS)/dist/ldp.mjs
+	cp $(JS)/dist/ldp.mjs $(BUNDLE)
+
+# Install Debian's Chromium, if there is none.
+chromium: $(VENV)/bin/python
+	$(RUN) tools/browser.py
 
 # Fuzzing guided by coverage. It starts from the corpus and takes SECONDS for each target.
 # `make fuzz KEEP=--keep` adds new small inputs to the corpus.
@@ -128,6 +146,20 @@ $(VENV)/dev: $(VENV)/core
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
+$(VENV)/js: $(VENV)/core
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[js]"
+	touch $@
+
+$(JS)/node_modules/installed: $(JS)/package.json | $(VENV)/bin/python
+	@$(NODE) npm install --no-audit --no-fund --no-package-lock \
+	|| { echo "npm could not install the packages of $(JS)/package.json: connect to a registry of npm"; exit 1; }
+	touch $@
+
+$(JS)/dist/ldp.mjs: $(JS)/node_modules/installed $(wildcard $(JS)/src/*.ts $(JS)/src/*/*.ts) $(JS)/tsconfig.json $(JS)/bundle.mjs
+	rm -rf $(JS)/dist
+	$(NODE) npm run build
+	$(NODE) npm run bundle
+
 clean:
-	rm -rf $(VENV) .venv-* dist build docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-* $(JS)/node_modules $(JS)/dist dist build docs/gallery docs/reference .mypy_cache .ruff_cache .pytest_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -12,5 +12,5 @@ buildSync({
   format: "esm",
   target: "es2022",
   charset: "utf8",
-  banner: { js: "// Generated from clients/js by `make js`. Edit the sources there." },
+  banner: { js: "// Generated from clients/js by `make bundle`. Edit the sources there." },
 });

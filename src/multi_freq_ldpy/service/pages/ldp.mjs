@@ -1,4 +1,4 @@
-// Generated from clients/js by `make js`. Edit the sources there.
+// Generated from clients/js by `make bundle`. Edit the sources there.
 var __defProp = Object.defineProperty;
 var __export = (target, all) => {
   for (var name in all)
