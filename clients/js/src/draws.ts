@@ -31,7 +31,7 @@ export function bytes(number: bigint | number, length: number): Uint8Array {
 function below(drawn: number, m: number, bits: number): number | undefined {
   const range = 2 ** bits;
   const product = BigInt(drawn) * BigInt(m);
-  const low = Number(BigInt.asUintN(bits, product));
+  const low = Number(product % BigInt(range));
   return low < range % m ? undefined : Number(product >> BigInt(bits));
 }
 
@@ -95,7 +95,7 @@ export function table(weight: bigint): Table {
   const ends = new Uint32Array(256);
   for (let b = 0, end = 0; b < 256; b++) ends[b] = end += Number(chances[ones(b)]! >> 512n);
   const digits = chances.map((each) =>
-    Array.from({ length: 8 }, (_, i) => BigInt.asUintN(64, each >> BigInt(64 * (7 - i)))));
+    Array.from({ length: 8 }, (_, i) => (each >> BigInt(64 * (7 - i))) % WORD));
   return { ends, digits };
 }
 
@@ -130,7 +130,7 @@ function row(source: Source, address: number, k: number, bits: Table): Uint8Arra
 function coin(source: Source, address: number, weight: bigint): boolean {
   const drawn = source.number(address, 2), digits = Number(weight >> 48n);
   if (drawn !== digits) return drawn < digits;
-  return source.on(address)() >> 16n < BigInt.asUintN(48, weight);
+  return source.on(address)() >> 16n < weight % 2n ** 48n;
 }
 
 export const has = (bits: Uint8Array, place: number): boolean =>
