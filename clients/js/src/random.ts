@@ -12,7 +12,9 @@ export function randomBytes(): Uint8Array {
       'crypto.getRandomValues is missing: in React Native, import "react-native-get-random-values"',
     );
   }
-  return generator(new Uint8Array(32));
+  const bytes = new Uint8Array(32);
+  generator(bytes);
+  return bytes;
 }
 
 /** Draws a report of a mechanism of one round, from new random bytes. */
