@@ -24,7 +24,7 @@ function plain(value) {
 }
 
 /** Values that strict JSON can hold, with names that are special in JavaScript. */
-const special = fc.constantFrom("__proto__", "constructor", "toString", "", "\u2028", "\ud83d\ude00");
+const special = fc.constantFrom("__proto__", "constructor", "toString", "", "\u2028", "\u{1f600}");
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof({ maxDepth: 5 },
     fc.constantFrom(null, true, false), fc.integer(), fc.bigInt().map(Number),
@@ -54,8 +54,8 @@ test("the writer writes ASCII, and the reader reads it back", () => {
 });
 
 test("integers stay exact, and differ from numbers with a point", () => {
-  const kept = ["1", "1.0", "-0.0", "9007199254740993", `${10n ** 400n}`, "1e+16", "1e-07", "0.0001",
-    "1e+22", "5e-324", "1.7976931348623157e+308", "[1, 1.0]", '"\\u00e9\\ud83d\\ude00\\u007f"'];
+  const kept = ["1", "1.0", "-0.0", "9007199254740993", `${10n ** 400n}`, "1e+16", "1e-07",
+    "0.0001", "1e+22", "5e-324", "1.7976931348623157e+308", "[1, 1.0]", '"\\u00e9\\ud83d\\ude00\\u007f"'];
   for (const text of kept) assert.equal(write(parse(text)), text);
   for (const [text, wanted] of [["1E5", "100000.0"], ["10e-1", "1.0"], ["1e16", "1e+16"],
     ["-0", "0"], ["-0.0", "-0.0"], ["1e-400", "0.0"], ["0.00001", "1e-05"]]) {
@@ -63,7 +63,7 @@ test("integers stay exact, and differ from numbers with a point", () => {
   }
 });
 
-/** Runs an action. Returns its value, or the one kind of error that texts from outside may cause. */
+/** Runs an action. Returns its value, or the one kind of error that a text may cause. */
 function attempt(action) {
   try {
     return action();

@@ -16,7 +16,7 @@ function run(command, ...given) {
 }
 
 test("nothing is installed with the package", () => {
-  for (const field of ["dependencies", "peerDependencies", "optionalDependencies", "scripts.install"]) {
+  for (const field of ["dependencies", "peerDependencies", "optionalDependencies"]) {
     assert.equal(manifest[field], undefined, field);
   }
   for (const step of ["preinstall", "install", "postinstall", "prepare"]) {
@@ -61,7 +61,8 @@ test("a package has the built files, the sources and the license", () => {
     "dist/ldp.mjs", "src/index.ts"]) {
     assert.ok(paths.includes(wanted), wanted);
   }
-  for (const path of paths) assert.match(path, /^(LICENSE|README\.md|package\.json|(dist|src)\/[\w/.]+)$/);
+  const allowed = /^(LICENSE|README\.md|package\.json|(dist|src)\/[\w/.]+)$/;
+  for (const path of paths) assert.match(path, allowed);
   assert.equal(read("LICENSE"), readFileSync(new URL("../../LICENSE", root), "utf8"));
 });
 

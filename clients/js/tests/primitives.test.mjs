@@ -11,12 +11,12 @@ const words = (data) => new Uint32Array(data.slice().buffer);
 const stream = (block) => hex(new Uint8Array(block.buffer));
 
 // RFC 8439, appendix A.1: key, nonce over 2^32, block number, first half of the key stream
-const ZERO = "00".repeat(32);
+const ZERO = "00".repeat(32), ONE = `${"00".repeat(31)}01`, FF = `00ff${"00".repeat(30)}`;
 const RFC_8439 = [
   [ZERO, 0, 0, "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"],
   [ZERO, 0, 1, "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"],
-  [`${"00".repeat(31)}01`, 0, 1, "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"],
-  [`00ff${"00".repeat(30)}`, 0, 2, "72d54dfbf12ec44b362692df94137f328fea8da73990265ec1bbbea1ae9af0ca"],
+  [ONE, 0, 1, "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"],
+  [FF, 0, 2, "72d54dfbf12ec44b362692df94137f328fea8da73990265ec1bbbea1ae9af0ca"],
   [ZERO, 0x02000000, 0, "c2c64d378cd536374ae204b9ef933fcd1a8b2288b3dfa49672ab765b54ee27c7"],
 ];
 
@@ -33,9 +33,8 @@ const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
 
 test("ChaCha20 agrees with another implementation on any key, nonce and block", () => {
   fc.assert(fc.property(key, number, number, (secret, nonce, block) => {
-    const rest = new Uint32Array([block / 2 ** 32, nonce, nonce / 2 ** 32]);
-    const counter = block % 2 ** 32;
-    const wanted = chacha20(secret, new Uint8Array(rest.buffer), new Uint8Array(64), undefined, counter);
+    const rest = new Uint8Array(new Uint32Array([block / 2 ** 32, nonce, nonce / 2 ** 32]).buffer);
+    const wanted = chacha20(secret, rest, new Uint8Array(64), undefined, block % 2 ** 32);
     assert.equal(stream(chacha(words(secret), nonce, block)), hex(wanted));
   }), { numRuns: 2000 });
 });
@@ -73,10 +72,10 @@ test("BLAKE2b agrees with another implementation on all lengths to 400", () => {
 
 test("BLAKE2b agrees with another implementation on any message and key", () => {
   const secret = fc.uint8Array({ minLength: 1, maxLength: 64 });
-  fc.assert(fc.property(fc.uint8Array({ maxLength: 1000 }), secret, fc.integer({ min: 1, max: 64 }),
-    (message, own, size) => {
-      assert.equal(hex(blake2b(message, size, own)), hex(other(message, { dkLen: size, key: own })));
-    }), { numRuns: 1000 });
+  const text = fc.uint8Array({ maxLength: 1000 }), length = fc.integer({ min: 1, max: 64 });
+  fc.assert(fc.property(text, secret, length, (message, own, size) => {
+    assert.equal(hex(blake2b(message, size, own)), hex(other(message, { dkLen: size, key: own })));
+  }), { numRuns: 1000 });
 });
 
 test("a key of a part is the keyed digest of its name", () => {

@@ -11,8 +11,8 @@ const PUBLIC = [
   "mechanism", "randomize",
 ];
 const TESTING = [
-  "Survey", "ascii", "blake2b", "chacha", "drawAs", "draws", "hex", "keyed", "mechanism", "memoryOf",
-  "parse", "permanentOf", "privacyOf", "reportAs", "subkey", "write", "writeFloat",
+  "Survey", "ascii", "blake2b", "chacha", "drawAs", "draws", "hex", "keyed", "mechanism",
+  "memoryOf", "parse", "permanentOf", "privacyOf", "reportAs", "subkey", "write", "writeFloat",
 ];
 
 test("the exported names are these and no others", () => {
