@@ -79,6 +79,7 @@ def summary(results: Results) -> str:
         ("simulation", _short_simulation),
         ("scale", _short_scale),
         ("first report", _short_report),
+        ("javascript", _short_javascript),
     )
     lines = [line for name, write in writers if name in results for line in write(results[name])]
     return "\n".join(
@@ -172,6 +173,16 @@ def _short_report(found: Results) -> Iterable[list[str]]:
     ]
 
 
+def _short_javascript(found: Results) -> Iterable[list[str]]:
+    for engine, times in found.items():
+        reports = [took for name, took in times.items() if name.startswith(("GRR", "SS", "O"))]
+        yield [
+            f"One report of the JavaScript client in {engine}",
+            f"{spread(reports)} ms",
+            f"[JavaScript]({ROWS}#javascript)",
+        ]
+
+
 def rows(results: Results) -> str:
     """Return the page with all tables."""
     parts = [
@@ -204,6 +215,7 @@ def rows(results: Results) -> str:
         ("scale", _scale),
         ("first use", _first_use),
         ("first report", _first_report),
+        ("javascript", _javascript),
     )
     if "batch" in results or "limits" in results:
         parts.append(_limits(results))
@@ -652,6 +664,24 @@ def _first_report(found: Results) -> str:
     return f"## First report\n\n{text}\n\n" + table(
         ["one report of", "ms", "÷ `import numpy`", "limit, ms"], lines
     )
+
+
+def _javascript(found: Results) -> str:
+    """Return the times of the JavaScript client, with one column per engine."""
+    names = next(iter(found.values()))
+    limits = {name: "20" if name.startswith("THE") else "0.1" for name in names}
+    limits |= {name: "" for name in names if name.startswith("RS+FD")}
+    lines = [
+        [name, *(number(times[name]) for times in found.values()), limits[name]] for name in names
+    ]
+    text = wrap(
+        "Times are milliseconds per report, with the random bytes of the platform.",
+        "A report that is made again takes a permanent answer from the secret of a device, without"
+        " storage.",
+        "The row *probabilities* derives the protocol from its fields.",
+        "The time should not exceed the limit.",
+    )
+    return f"## JavaScript\n\n{text}\n\n" + table(["report of", *found, "limit"], lines)
 
 
 def plot(rows: list[Results], path: Path) -> None:
