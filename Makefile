@@ -31,7 +31,7 @@ test: $(VENV)/dev
 # The JavaScript client: types, tests in Node, QuickJS and Chromium, and the one file of the Python package.
 js: $(VENV)/js $(JS)/dist/ldp.mjs
 	$(NODE) npm test
-	@cmp -s $(JS)/dist/ldp.mjs $(BUNDLE) || { echo "$(BUNDLE) is older than its sources: run make bundle"; exit 1; }
+	@cmp -s $(JS)/dist/ldp.mjs $(BUNDLE) || { echo "$(BUNDLE) differs from its sources: run make bundle"; exit 1; }
 	$(RUN) -m pytest $(JS)/tests
 
 # Write the one file of the JavaScript client into the Python package.
