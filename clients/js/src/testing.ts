@@ -4,6 +4,7 @@
 import { ascii, blake2b, hex, subkey } from "./blake2b.js";
 import { write, writeFloat } from "./canonical.js";
 import * as draws from "./draws.js";
+import { SpecError, quote } from "./errors.js";
 import { parse } from "./json.js";
 import { fresh, type Charge, type Mechanism } from "./mechanism.js";
 import { privacyOf } from "./privacy.js";
@@ -18,6 +19,9 @@ export { chacha } from "./chacha.js";
 export function drawAs(
   spec: unknown, key: Uint8Array, user: number, value: number | readonly number[],
 ): Uint8Array {
+  if (!(Number.isSafeInteger(user) && user >= 0 && user < 2 ** 40)) {
+    throw new SpecError(`user must be an integer from 0 to 2^40, not ${quote(user)}`);
+  }
   const own = mechanism(spec);
   return own.draw(fresh(key, own.label), user, [value].flat());
 }

@@ -326,7 +326,7 @@ function bytes(number2, length) {
 function below(drawn, m2, bits2) {
   const range = 2 ** bits2;
   const product = BigInt(drawn) * BigInt(m2);
-  const low = Number(BigInt.asUintN(bits2, product));
+  const low = Number(product % BigInt(range));
   return low < range % m2 ? void 0 : Number(product >> BigInt(bits2));
 }
 function uniform(source, user, m2) {
@@ -369,7 +369,7 @@ function table(weight) {
   const ends = new Uint32Array(256);
   for (let b = 0, end = 0; b < 256; b++)
     ends[b] = end += Number(chances[ones(b)] >> 512n);
-  const digits = chances.map((each) => Array.from({ length: 8 }, (_, i) => BigInt.asUintN(64, each >> BigInt(64 * (7 - i)))));
+  const digits = chances.map((each) => Array.from({ length: 8 }, (_, i) => (each >> BigInt(64 * (7 - i))) % WORD));
   return { ends, digits };
 }
 function eight(source, address, { ends, digits }) {
@@ -404,7 +404,7 @@ function coin(source, address, weight) {
   const drawn = source.number(address, 2), digits = Number(weight >> 48n);
   if (drawn !== digits)
     return drawn < digits;
-  return source.on(address)() >> 16n < BigInt.asUintN(48, weight);
+  return source.on(address)() >> 16n < weight % 2n ** 48n;
 }
 var has = (bits2, place) => (bits2[place >>> 3] >> (place & 7) & 1) === 1;
 function put(bits2, place, bit) {
@@ -1098,7 +1098,9 @@ function randomBytes() {
   if (!generator) {
     throw new Error('crypto.getRandomValues is missing: in React Native, import "react-native-get-random-values"');
   }
-  return generator(new Uint8Array(32));
+  const bytes2 = new Uint8Array(32);
+  generator(bytes2);
+  return bytes2;
 }
 function randomize(mechanism2, value) {
   const record = [value].flat();
@@ -1506,6 +1508,9 @@ __export(testing_exports, {
   writeFloat: () => writeFloat
 });
 function drawAs(spec, key, user, value) {
+  if (!(Number.isSafeInteger(user) && user >= 0 && user < 2 ** 40)) {
+    throw new SpecError(`user must be an integer from 0 to 2^40, not ${quote(user)}`);
+  }
   const own = mechanism(spec);
   return own.draw(fresh(key, own.label), user, [value].flat());
 }
