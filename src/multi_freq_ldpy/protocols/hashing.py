@@ -6,7 +6,6 @@ Every user draws a hash function.
 from abc import abstractmethod
 from fractions import Fraction
 from functools import cached_property
-from math import floor
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,9 @@ def best_range(prime: int, excess: Fraction) -> int:
     """Return the g in [2, P] of least variance for a budget with e^ε − 1 = ``excess``.
 
     γ is the probability that two values collide. It is linear in g as long as s = P div g stays the
-    same. For a fixed s, the variance is a quadratic function of 1/(1 − γ). Its least value is at an
-    end or next to the stationary point.
+    same. For a fixed s, the variance is a quadratic function of u = 1/(1 − γ). The coefficient of
+    u² has the sign of −(P − s)·(P − s − 1), so it is never positive. So the least variance is at an
+    end of the block.
 
     The search starts at the best g for even buckets and goes outwards over blocks of equal s. Even
     buckets bound the variance from below. The search ends when that bound exceeds the best variance
@@ -52,24 +52,8 @@ def best_range(prime: int, excess: Fraction) -> int:
         return cost(g, Fraction(prime - g, g * (prime - 1)))
 
     def least(s: int) -> tuple[Fraction, int]:
-        low, high = max(2, prime // (s + 1) + 1), prime // s
-        size = prime * (prime - 1)
-        # γ = start − slope·g
-        start, slope = (
-            Fraction(2 * s * prime, size),
-            Fraction(s * (s + 1), size),
-        )
-        # In u = 1/(1 − γ): (1 + γ·x)·u = (1 + x)·u − x and (g − 1)·u + x = (1/u − 1 +
-        # start)/slope·u − u + x
-        a, b = 1 + excess, -excess
-        c, d = (start - 1) / slope - 1, 1 / slope + excess
-        candidates = {low, high}
-        if a * c > 0:
-            u = -(a * d + b * c) / (2 * a * c)
-            if u > 0:
-                still = floor((1 / u - 1 + start) / slope)
-                candidates |= {min(max(g, low), high) for g in (still, still + 1)}
-        return min((cost(g, collision_probability(prime, g)), g) for g in candidates)
+        ends = {max(2, prime // (s + 1) + 1), prime // s}
+        return min((cost(g, collision_probability(prime, g)), g) for g in ends)
 
     low, high = 2, prime
     while high - low > 2:
