@@ -66,6 +66,7 @@ SOLUTIONS: dict[str, list[Any]] = {
         RSFD(SS, SIZES, 2.0, balance=True),
         RSFD([HR, SUE, BLH], SIZES, 1.0),
         RSFD([THE, HR, OLH], SIZES, 2.0, balance=True),
+        RSFD(GRR, [5], 1.0, balance=True),
     ],
     "nested": [
         SMP.of([SPL([GRR, SUE], SIZES[:2], 2.0), OLH(12, 1.0)]),
@@ -85,17 +86,71 @@ HISTORIES: dict[str, list[Any]] = {
     "DDRM": [DDRM(1.0, 8, 3), DDRM(2.0, 8, 8, "ball"), DDRM(2.0, 11, 4)],
 }
 SECRETS = [bytes([i]) * 32 for i in range(1, 9)]
+ASKED = ("first", "rounds", "restorable")
+"""Fields of an entry about the rounds that a device is asked for. Absent ones have defaults."""
+
+GAPS: dict[str, Any] = {"rounds": [0, 1, 3, 4, 5, 7]}
+COPIED: dict[str, Any] = {**GAPS, "restorable": False}
+FURTHER: dict[str, list[tuple[Any, dict[str, Any], list[int]]]] = {
+    "Once": [
+        (Once(9, 1.0, 6, "SUE", window=9), {}, [9, 20]),
+        (Once(5, 2.0, 6, "THE"), {"first": 2, "rounds": [2, 3, 5]}, [9, 13]),
+    ],
+    "Steps": [
+        (Steps(5, 1.0, 8, 2, "SUE", values=1.0), {}, [9, 10]),
+        (Steps(5, 1.0, 8, 2, "THE", "row", values=0.75), {}, [9, 10]),
+        (Steps(1000, 10.0, 4, 3, "GRR", values=0.5), {}, [16, 200]),
+        (Steps(2, 1.0, 8, 7, values=0.5), GAPS, [17, 11]),
+        (Steps(2, 1.0, 8, 1, values=0.5), GAPS, [12, 11]),
+        (Steps(2, 1.0, 8, 1, values=0.5), COPIED, [12]),
+        (Steps(5, 2.0, 8, 2, values=0.5), {"first": 3, "rounds": [3, 4, 5, 6, 7]}, [10, 17]),
+        (Steps(1000, 9.0, 4, 3, "GRR", values=0.5), {}, [40]),
+    ],
+    "Tree": [
+        (Tree(1.0, 8, 8), GAPS, [9, 13]),
+        (Tree(1.0, 8, 1), GAPS, [9, 14]),
+        (Tree(1.0, 8, 1), COPIED, [24]),
+        (Tree(1.0, 8, 2), {"first": 1, "rounds": [1, 2, 3, 4, 5, 6, 7]}, [9, 16, 10]),
+        (Tree(1.0, 8, 8), {"first": 2, "rounds": [2, 3, 4, 5, 6, 7]}, [9, 13]),
+    ],
+    "DDRM": [
+        (DDRM(2.0, 8, 3), GAPS, [9, 13]),
+        (DDRM(2.0, 8, 3), COPIED, [9, 11]),
+        (DDRM(2.0, 8, 8), GAPS, [9, 10, 11]),
+        (DDRM(2.0, 8, 8, "ball"), {"first": 3, "rounds": [3, 4, 5, 6, 7]}, [9, 10]),
+        (DDRM(2.0, 8, 2), {"first": 1, "rounds": [1, 2, 3, 4, 5, 6, 7]}, [9, 12]),
+    ],
+}
+"""Histories, the rounds that are asked, and the bytes that the secrets consist of.
+
+A path and a block depend on the secret. These secrets have a step, or base noise that is not 0.
+"""
+
+WIDE = SMP(GRR, [2] * 257, 1.0)
+"""A solution whose number of the sampled part has two bytes. User 141 samples the last part."""
 
 
-def history_vector(spec: dict[str, Any], secret: bytes) -> dict[str, Any]:
-    """Return the path, the block, all reports and all states of a device with a known secret."""
+def spec_of(mechanism: Any) -> dict[str, Any]:
+    """Return a spec as it is read from JSON."""
+    spec: dict[str, Any] = json.loads(json.dumps(registry.to_spec(mechanism)))
+    return spec
+
+
+def history_vector(spec: dict[str, Any], secret: bytes, **asked: Any) -> dict[str, Any]:
+    """Return the path, the block, all reports and all states of a device with a known secret.
+
+    ``asked`` may have the first round, the list of rounds that are asked, and ``restorable``.
+    """
     history: Any = registry.from_spec(spec)
-    client = Client(history, secret, b"golden")
+    first, rounds = asked.get("first", 0), asked.get("rounds", range(history.rounds))
+    client: Client = object.__new__(Client)
+    restorable = asked.get("restorable", True)
+    client._begin(history, b"golden", secret, first_round=first, restorable=restorable)
     path = client._members.diary.paths
     block = history.kinds[int(path.kinds[0])].block
-    values = [(r // 2 + secret[0]) % history.k for r in range(history.rounds)]
+    values = [(r // 2 + secret[0]) % history.k for r in rounds]
     reports, states = [], []
-    for r, value in enumerate(values):
+    for r, value in zip(rounds, values, strict=True):
         report = client.report(value, round=r)
         reports.append(None if report is None else report.tobytes().hex())
         states.append(client._members.to_fields())
@@ -103,6 +158,7 @@ def history_vector(spec: dict[str, Any], secret: bytes) -> dict[str, Any]:
     return {
         "spec": spec,
         "secret": secret.hex(),
+        **asked,
         "path": {name: int(each[0]) for name, each in vars(path).items()},
         "block": None if block is None else draw_blocks(block, client._memory, one)[0].tolist(),
         "values": values,
@@ -117,7 +173,9 @@ def history_vector(spec: dict[str, Any], secret: bytes) -> dict[str, Any]:
 def vector(spec: dict[str, Any], position: int) -> dict[str, Any]:
     protocol = registry.from_spec(spec)
     entries = protocol.parts[-1][1].stop
-    values = VALUES if spec["protocol"] in registry.PROTOCOLS else RECORDS
+    values: Any = VALUES
+    if spec["protocol"] not in registry.PROTOCOLS:
+        values = [[row[j % 3] % k for j, k in enumerate(protocol.ks)] for row in RECORDS]
     reports = protocol.randomize(values, Stream(KEY, position=position))
     return {
         "spec": spec,
@@ -156,7 +214,8 @@ def over_time(protocol: Any, values: Any) -> dict[str, Any]:
 def again(entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry, computed anew from its inputs."""
     if "history" in entry["spec"]:
-        return history_vector(entry["spec"], bytes.fromhex(entry["secret"]))
+        asked = {name: entry[name] for name in ASKED if name in entry}
+        return history_vector(entry["spec"], bytes.fromhex(entry["secret"]), **asked)
     return vector(entry["spec"], entry["position"])
 
 
@@ -167,7 +226,12 @@ def make(name: str) -> list[dict[str, Any]]:
         two = len(budgets_of(registry.PROTOCOLS[name])) == 2
         given = OPTIONS.get(name) or (TWO_ROUNDS if two else PARAMETERS)
         made = [registry.PROTOCOLS[name](*each) for each in given]
-    specs = [json.loads(json.dumps(registry.to_spec(each))) for each in made]
+    specs = [spec_of(each) for each in made]
     if name in HISTORIES:
-        return [history_vector(spec, secret) for spec in specs for secret in SECRETS]
-    return [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)]
+        found = [history_vector(spec, secret) for spec in specs for secret in SECRETS]
+        for history, asked, secrets in FURTHER[name]:
+            spec = spec_of(history)
+            found += [history_vector(spec, bytes([each]) * 32, **asked) for each in secrets]
+        return found
+    wide = [vector(spec_of(WIDE), 135)] if name == "SMP" else []
+    return [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)] + wide

@@ -1,6 +1,5 @@
 """Vectors of devices over time: their reports, charges and files."""
 
-import json
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
@@ -39,6 +38,8 @@ from multi_freq_ldpy import (
     registry,
     wire,
 )
+
+from .classes import spec_of
 
 SECRETS = [bytes(range(i, i + 32)) for i in range(100)]
 CONTEXTS = [b"", b"golden", bytes(range(250, 256)) + bytes(26)]
@@ -98,12 +99,6 @@ def again(entry: dict[str, Any]) -> dict[str, Any]:
         inputs = {name: each[name] for name in ("value", "fresh")}
         reports.append(inputs | {"report": report, "charges": charges_of(client, each["value"])})
     return {name: entry[name] for name in ("spec", "secret", "context")} | {"reports": reports}
-
-
-def spec_of(mechanism: Any) -> dict[str, Any]:
-    """Return a spec as it is read from JSON."""
-    spec: dict[str, Any] = json.loads(json.dumps(registry.to_spec(mechanism)))
-    return spec
 
 
 def secrets_of(mechanism: Any, context: bytes) -> list[bytes]:
@@ -201,6 +196,14 @@ def clients() -> Iterator[tuple[Any, float | None, list[Any], dict[str, Any]]]:
         {"first_round": 2, "restorable": False},
     )
     yield Once(9, 2.0, 6, "GRR", window=2), 3.0, [0, 1, 2, 3, 4, 5], {}
+    gaps = [0, 1, 3, 4, 5, 7]
+    yield Steps(2, 1.0, 8, 7, values=0.5), None, gaps, {}
+    yield Tree(1.0, 8, 8), None, gaps, {}
+    yield Tree(2.0, 8, 2), None, [1, 2, 3, 3, 4, 5, 6, 7], {"first_round": 1}
+    yield Tree(1.0, 8, 1), None, gaps, {"restorable": False}
+    for limit in (0.5, 1.5):
+        yield SPL.of([Once(3, 1.0, 4), Once(5, 1.0, 4, window=2)]), limit, [0, 1, 1, 2, 3], {}
+    yield SPL.of([Tree(1.0, 4, 4), Steps(3, 1.0, 4, 1, values=0.5)]), 1.5, [0, 1, 2, 3], {}
 
 
 def begin_client(
