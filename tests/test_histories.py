@@ -778,6 +778,26 @@ def test_damaged_states_are_refused(field: str, tmp_path: Path) -> None:
     assert json.loads(good.split(b"\n")[0])["version"] == 2
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [{"answer": "00AB00"}, {"answer": "00 ab 00"}, {"stopped": 0}, {"restorable": 1}],
+    ids=str,
+)
+def test_states_in_another_form_are_refused(fields: dict[str, Any], tmp_path: Path) -> None:
+    from multi_freq_ldpy.longitudinal.ledger import State
+
+    path, history = tmp_path / "client", Once(300, 1.0, 4, "GRR")
+    Client.open(path, history)
+    state = State.from_bytes(path.read_bytes())
+    state.history.update(last=0, answer="00ab00")
+    path.write_bytes(state.to_bytes())
+    Client.open(path, history)
+    state.history.update(fields)
+    path.write_bytes(state.to_bytes())
+    with pytest.raises(ValueError, match="cannot be used: its state is not in the form"):
+        Client.open(path, history)
+
+
 KILLED = """
 import os, sys
 from multi_freq_ldpy import Client, Steps

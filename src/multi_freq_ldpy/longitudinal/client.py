@@ -246,6 +246,8 @@ class Client:
         """Take the state of a history from the content of the file."""
         try:
             self._members.read_fields(state.history)
+            if replace(state, history=self._members.to_fields()).to_bytes() != state.to_bytes():
+                raise ValueError("its state is not in the form in which states are written")
         except (ValueError, TypeError, KeyError) as error:
             assert self._store is not None
             raise ValueError(f"{self._store.path} cannot be used: {error}") from None
