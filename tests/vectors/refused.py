@@ -174,6 +174,17 @@ def surveys() -> Iterator[Refused]:
     yield SURVEY | {"solution": SMP | {"protocols": [two]}}, "protocol"
 
 
+def further() -> Iterator[Refused]:
+    """Yield surveys whose ``other`` or ``missing`` is refused because of its type or its value."""
+    for categories, fields, field in (
+        ([1, 2], {"other": True}, "other"),
+        ([True, 2], {"other": 1}, "other"),
+        ([False, 2], {"missing": -0.0}, "missing"),
+        ([1, 2], {"other": 1, "missing": 1.0}, "missing"),
+    ):
+        yield SURVEY | {"attributes": [{"name": "a", "categories": categories}]} | fields, field
+
+
 def is_refused(kind: str, text: str) -> str | None:
     """Return the error of the package, or None if it accepts the text."""
     try:
@@ -193,7 +204,7 @@ def again(entry: dict[str, Any]) -> dict[str, Any]:
 def make() -> list[dict[str, Any]]:
     """Return all entries."""
     found = []
-    for kind, cases in (("spec", specs()), ("survey", surveys())):
+    for kind, cases in (("spec", specs()), ("survey", surveys()), ("survey", further())):
         for given, field in cases:
             text = given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
             found.append(again({"kind": kind, "text": text, "field": field}))

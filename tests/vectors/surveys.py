@@ -88,6 +88,21 @@ def surveys() -> Iterator[tuple[Survey, list[dict[str, Any]]]]:
     yield Survey(many, epsilon=1.0), [dict.fromkeys(many, r % 2) for r in range(4)]
 
 
+def alike() -> Iterator[tuple[Survey, list[dict[str, Any]]]]:
+    """Yield surveys whose ``other`` and ``missing`` equal categories as numbers, of another type.
+
+    Names that look alike are different.
+    """
+    answers: list[dict[str, Any]] = [{"n": each} for each in (7, None, True, 0, -0.0, "0", 1)]
+    yield Survey({"n": [1.0, 2.0, 0.5]}, epsilon=1.0, other=1, missing=2), answers
+    yield Survey({"n": [0, True, 2]}, epsilon=1.0, other=-0.0, missing=True), answers
+    names = ["\u00e9", "e\u0301"]
+    yield (
+        Survey({name: ["x", "y"] for name in names}, epsilon=1.0),
+        [{names[0]: "x", names[1]: "y"}, {names[0]: "x"}, {names[1]: "x"}],
+    )
+
+
 def written(survey: Survey) -> str:
     """Return the text that ``Survey.save`` writes."""
     return json.dumps(survey.to_spec(), indent=2, ensure_ascii=False) + "\n"
@@ -159,4 +174,7 @@ def make() -> list[dict[str, Any]]:
         assert old in text
         changed = text.replace(old, new)
         found.append(again({"text": changed, "answers": [], "key": KEY.hex()}))
+    for survey, answers in alike():
+        listed = [{"answers": each} for each in answers]
+        found.append(again({"text": written(survey), "answers": listed, "key": KEY.hex()}))
     return found
