@@ -13,6 +13,7 @@ import tables
 from multi_freq_ldpy import checks
 
 from . import reference
+from .vectors import read
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
@@ -106,6 +107,25 @@ def test_reference_names_sections_that_exist() -> None:
         named = re.match(r"Sections? ([^:.,]+)", draw.__doc__ or "")
         assert named, draw.__name__
         assert set(named[1].split(" and ")) <= set(heads), draw.__name__
+
+
+def test_worked_examples_agree_with_the_vectors() -> None:
+    """Check the key and the permanent answer of the page against the reference and the vectors."""
+    blocks = re.findall(r"```text\n(.*?)```", (ROOT / "docs" / "wire.md").read_text(), re.DOTALL)
+    first, second = (
+        dict(line.split(maxsplit=1) for line in block.splitlines()) for block in blocks
+    )
+    fresh, key = bytes.fromhex(first["fresh"]), bytes.fromhex(first["key"])
+    assert reference.part(fresh, first["label"]) == key
+    drawn = reference.symbol(
+        reference.Bytes(key), 0, 2, 5, (int(first["T"], 16), int(first["Q"], 16))
+    )
+    assert drawn == int(first["report"], 16) == 2 + int(first["offset"])
+    assert reference.part(fresh, second["text"]).hex() == second["memory"]
+    entry = read("LOSUE")[0]
+    at = 2 * entry["values"].index(1)
+    assert entry["label"] in second["text"]
+    assert entry["permanent"][at : at + 2] == second["answer"]
 
 
 def test_promises_name_tests_that_exist() -> None:
