@@ -75,7 +75,7 @@ bench: $(VENV)/bench
 	$(RUN) benchmarks/bench.py $(if $(QUICK),--quick)
 
 # Verification of every claim, into docs/verification.md. Takes a quarter of an hour; `make verify QUICK=1` verifies a sample.
-verify: $(VENV)/dev
+verify: $(VENV)/dev $(JS)/dist/ldp.mjs
 	$(RUN) verification/verify.py $(if $(QUICK),--quick)
 
 # Audits: the privacy loss that is measured in this package and in others, into docs/audits.md. `make audits QUICK=1` takes a minute.
