@@ -69,7 +69,7 @@ def test_golden_vectors(name: str) -> None:
 
 def test_vectors_of_weights() -> None:
     entries = read("weights")
-    assert len(entries) == 300
+    assert len(entries) == 301
     for expected in entries:
         assert weights.again(expected) == expected
     assert {each["protocol"] for entry in entries for each in list_specs(entry["spec"])} == DEVICES

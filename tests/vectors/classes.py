@@ -233,5 +233,6 @@ def make(name: str) -> list[dict[str, Any]]:
             spec = spec_of(history)
             found += [history_vector(spec, bytes([each]) * 32, **asked) for each in secrets]
         return found
-    wide = [vector(spec_of(WIDE), 135)] if name == "SMP" else []
+    # Two bytes for the attribute, and users on both sides of the end of a block of users
+    wide = [vector(spec_of(WIDE), 135), vector(specs[0], 2**16 - 4)] if name == "SMP" else []
     return [vector(spec, position) for spec in specs for position in (0, 2**33 + 7)] + wide

@@ -195,6 +195,14 @@ def is_refused(kind: str, text: str) -> str | None:
     return None
 
 
+def edges() -> Iterator[Refused]:
+    """Yield specs one step beyond what is accepted, and a name that joins two fields."""
+    yield GRR | {"protocol": "HR", "k": 2**31}, "k"
+    yield GRR | {"protocol": "SHE", "epsilon": 120 / 2**31}, "epsilon"
+    joined = {name: field for name, field in BITS.items() if name not in ("b", "d_bits")}
+    yield joined | {"b,d_bits": 1}, None
+
+
 def again(entry: dict[str, Any]) -> dict[str, Any]:
     """Return an entry, computed anew from its inputs."""
     refused = is_refused(entry["kind"], entry["text"]) is not None
@@ -204,7 +212,12 @@ def again(entry: dict[str, Any]) -> dict[str, Any]:
 def make() -> list[dict[str, Any]]:
     """Return all entries."""
     found = []
-    for kind, cases in (("spec", specs()), ("survey", surveys()), ("survey", further())):
+    for kind, cases in (
+        ("spec", specs()),
+        ("survey", surveys()),
+        ("survey", further()),
+        ("spec", edges()),
+    ):
         for given, field in cases:
             text = given if isinstance(given, str) else json.dumps(given, separators=(",", ":"))
             found.append(again({"kind": kind, "text": text, "field": field}))

@@ -53,6 +53,9 @@ FAR = [
 ALL = [(4, 3.0), (12, 20.0), (90, 100), (4096, 1e16), (10**6, 14.5)]
 """Pairs of k and ε whose best g is the prime above k."""
 
+AS_NUMBER = {**registry.to_spec(RSFD(GRR, [3, 4], 1.0)), "balance": 0}
+"""A spec with a number for a truth value. Its label has the truth value."""
+
 
 def solutions() -> Iterator[Any]:
     """Yield solutions of protocols for devices."""
@@ -114,4 +117,4 @@ def again(entry: dict[str, Any]) -> dict[str, Any]:
 
 def make() -> list[dict[str, Any]]:
     """Return all entries."""
-    return [again({"spec": spec}) for spec in islice(realised(), MANY)]
+    return [again({"spec": spec}) for spec in (*islice(realised(), MANY), AS_NUMBER)]

@@ -92,8 +92,8 @@ export function entries(what: string, spec: unknown): Map<string, unknown> {
 
 /** Refuses other fields than those that belong to a spec. */
 export function requireFields(what: string, given: Map<string, unknown>, wanted: string[]): void {
-  const found = [...given.keys()].sort();
-  if (found.join() !== wanted.sort().join()) {
+  const found = [...given.keys()];
+  if (found.length !== wanted.length || !wanted.every((field) => given.has(field))) {
     throw new SpecError(`${what} must have the fields ${wanted.join(", ")}, not ${quote(found)}`);
   }
 }

@@ -17,15 +17,20 @@ export function randomBytes(): Uint8Array {
   return bytes;
 }
 
-/** Draws a report of a mechanism of one round, from new random bytes. */
-export function randomize(mechanism: Mechanism, value: number | readonly number[]): Uint8Array {
+/** Returns a value, or one value per attribute, as a record that the mechanism can draw. */
+export function recordOf({ ks }: Mechanism, value: number | readonly number[]): readonly number[] {
   const record = [value].flat();
-  const { ks, label } = mechanism;
   const fits = (each: number, j: number): boolean =>
     Number.isInteger(each) && each >= 0 && each < ks[j]!;
-  if (record.length !== ks.length || !record.every(fits)) {
-    throw new SpecError(`value must be below k=${ks.join(", ")}, not ${quote(value)}`);
+  if (record.length === ks.length && record.every(fits)) return record;
+  throw new SpecError(`value must be below k=${ks.join(", ")}, not ${quote(value)}`);
+}
+
+/** Draws a report of a mechanism of one round, from new random bytes. */
+export function randomize(mechanism: Mechanism, value: number | readonly number[]): Uint8Array {
+  const { label } = mechanism, record = recordOf(mechanism, value);
+  if (mechanism.loss(false, true)) {
+    throw new SpecError(`use a Client for permanent answers, not randomize: ${label}`);
   }
-  if (mechanism.loss(false, true)) throw new SpecError(`use a Client for permanent answers, not randomize: ${label}`);
   return mechanism.draw(fresh(randomBytes(), label), 0, record);
 }

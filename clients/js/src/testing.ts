@@ -8,6 +8,7 @@ import { SpecError, quote } from "./errors.js";
 import { parse } from "./json.js";
 import { fresh, type Charge, type Mechanism } from "./mechanism.js";
 import { privacyOf } from "./privacy.js";
+import { recordOf } from "./random.js";
 import { mechanism } from "./registry.js";
 import { keyed, type Source } from "./source.js";
 
@@ -23,12 +24,17 @@ export function drawAs(
     throw new SpecError(`user must be an integer from 0 to 2^40, not ${quote(user)}`);
   }
   const own = mechanism(spec);
-  return own.draw(fresh(key, own.label), user, [value].flat());
+  return own.draw(fresh(keyOf(key), own.label), user, recordOf(own, value));
 }
 
 /** Returns the memory of a device with this secret. */
 export const memoryOf = ({ label }: Mechanism, secret: Uint8Array, context: Uint8Array): Source =>
-  keyed(blake2b(concatenate(ascii(`client ${label.length} ${label}`), context), 32, secret));
+  keyed(blake2b(concatenate(ascii(`client ${label.length} ${label}`), context), 32, keyOf(secret)));
+
+function keyOf(key: Uint8Array | undefined): Uint8Array {
+  if (key?.length === 32) return key;
+  throw new SpecError(`a key must have 32 bytes, not ${quote(key?.length)}`);
+}
 
 const concatenate = (a: Uint8Array, b: Uint8Array): Uint8Array => {
   const both = new Uint8Array(a.length + b.length);
@@ -43,8 +49,8 @@ export function reportAs(
   value: number | readonly number[],
 ): { report: Uint8Array; charges: readonly Charge[] } {
   const own = mechanism(spec);
-  const recalled = own.recall(memoryOf(own, secret, context), [value].flat());
-  return { report: recalled.report((attribute) => keys[attribute]!), charges: recalled.charges };
+  const recalled = own.recall(memoryOf(own, secret, context), recordOf(own, value));
+  return { report: recalled.report((i) => keyOf(keys[i])), charges: recalled.charges };
 }
 
 /** Returns the permanent answer of a protocol over time. */

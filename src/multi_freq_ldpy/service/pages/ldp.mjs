@@ -657,8 +657,8 @@ function entries(what, spec) {
   return refuse(what, "an object", spec);
 }
 function requireFields(what, given, wanted) {
-  const found = [...given.keys()].sort();
-  if (found.join() !== wanted.sort().join()) {
+  const found = [...given.keys()];
+  if (found.length !== wanted.length || !wanted.every((field) => given.has(field))) {
     throw new SpecError(`${what} must have the fields ${wanted.join(", ")}, not ${quote(found)}`);
   }
 }
@@ -1102,15 +1102,18 @@ function randomBytes() {
   generator(bytes2);
   return bytes2;
 }
-function randomize(mechanism2, value) {
+function recordOf({ ks }, value) {
   const record = [value].flat();
-  const { ks, label } = mechanism2;
   const fits = (each, j) => Number.isInteger(each) && each >= 0 && each < ks[j];
-  if (record.length !== ks.length || !record.every(fits)) {
-    throw new SpecError(`value must be below k=${ks.join(", ")}, not ${quote(value)}`);
-  }
-  if (mechanism2.loss(false, true))
+  if (record.length === ks.length && record.every(fits))
+    return record;
+  throw new SpecError(`value must be below k=${ks.join(", ")}, not ${quote(value)}`);
+}
+function randomize(mechanism2, value) {
+  const { label } = mechanism2, record = recordOf(mechanism2, value);
+  if (mechanism2.loss(false, true)) {
     throw new SpecError(`use a Client for permanent answers, not randomize: ${label}`);
+  }
   return mechanism2.draw(fresh(randomBytes(), label), 0, record);
 }
 
@@ -1512,9 +1515,14 @@ function drawAs(spec, key, user, value) {
     throw new SpecError(`user must be an integer from 0 to 2^40, not ${quote(user)}`);
   }
   const own = mechanism(spec);
-  return own.draw(fresh(key, own.label), user, [value].flat());
+  return own.draw(fresh(keyOf(key), own.label), user, recordOf(own, value));
 }
-var memoryOf = ({ label }, secret, context) => keyed(blake2b(concatenate(ascii(`client ${label.length} ${label}`), context), 32, secret));
+var memoryOf = ({ label }, secret, context) => keyed(blake2b(concatenate(ascii(`client ${label.length} ${label}`), context), 32, keyOf(secret)));
+function keyOf(key) {
+  if (key?.length === 32)
+    return key;
+  throw new SpecError(`a key must have 32 bytes, not ${quote(key?.length)}`);
+}
 var concatenate = (a, b) => {
   const both = new Uint8Array(a.length + b.length);
   both.set(a);
@@ -1523,8 +1531,8 @@ var concatenate = (a, b) => {
 };
 function reportAs(spec, secret, context, keys, value) {
   const own = mechanism(spec);
-  const recalled = own.recall(memoryOf(own, secret, context), [value].flat());
-  return { report: recalled.report((attribute) => keys[attribute]), charges: recalled.charges };
+  const recalled = own.recall(memoryOf(own, secret, context), recordOf(own, value));
+  return { report: recalled.report((i) => keyOf(keys[i])), charges: recalled.charges };
 }
 var permanentOf = (own, memory, value) => own.recall(memory, [value]).permanent;
 export {
