@@ -82,9 +82,10 @@ export interface Table {
   readonly digits: readonly (readonly bigint[])[];
 }
 
-const ones = (byte: number): number => {
+/** The number of ones among 32 bits. */
+export const ones = (bits: number): number => {
   let count = 0;
-  for (let left = byte; left; left &= left - 1) count++;
+  for (let left = bits; left; left &= left - 1) count++;
   return count;
 };
 

@@ -19,9 +19,16 @@ export function refuse(field: string, wanted: string, value: unknown): never {
   throw new SpecError(`${field} must be ${wanted}, not ${quote(value)}`);
 }
 
+/** A budget with the name of its field and the size of the domain, for messages. */
+export interface Budget {
+  readonly field: string;
+  readonly epsilon: number;
+  readonly k: number;
+}
+
 /** Refuses a budget whose probabilities are equal once they are multiples of 2^-64. */
-export function refuseSmall(field: string, budget: number, k: number): never {
+export function refuseSmall({ field, epsilon, k }: Budget): never {
   throw new SpecError(
-    `${field}=${budget} is too small to be realised with k=${k}: the probabilities round to equality`,
+    `${field}=${epsilon} is too small to be realised with k=${k}: the probabilities round to equality`,
   );
 }

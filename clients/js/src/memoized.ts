@@ -2,7 +2,7 @@
 import {
   again, bytes, has, hash, plan, seed, size, subset, symbol, table, unary, width, type Table,
 } from "./draws.js";
-import { refuse } from "./errors.js";
+import { refuse, type Budget } from "./errors.js";
 import { chance, compare, divide, rest, type Fraction } from "./exact.js";
 import {
   LARGEST_DOMAIN, budget, fresh, integer, labelOf, type Given, type Loss, type Recalled,
@@ -14,7 +14,7 @@ import {
 import type { Source } from "./source.js";
 import {
   bitRatio, optimizedWeights, secondBits, secondSymbols, symmetricWeights, throughBoth,
-  type Budget, type Weights,
+  type Weights,
 } from "./weights.js";
 
 /** The fields of a protocol of two rounds, and of dBitFlipPM. */

@@ -3,6 +3,7 @@
  *
  * Each protocol is a function of its own, so that a page bundles only the protocols it names.
  */
+import type { Budget } from "./errors.js";
 import {
   LARGEST_DOMAIN, budget, forget, integer, labelOf, type Given, type Mechanism,
 } from "./mechanism.js";
@@ -11,9 +12,7 @@ import {
   type Round,
 } from "./rounds.js";
 import type { Source } from "./source.js";
-import {
-  optimizedWeights, symmetricWeights, thresholdWeights, type Budget,
-} from "./weights.js";
+import { optimizedWeights, symmetricWeights, thresholdWeights } from "./weights.js";
 
 /** The fields of a protocol of one round. */
 export interface Once { k: number; epsilon: number }

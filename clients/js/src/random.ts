@@ -30,7 +30,7 @@ export function recordOf({ ks }: Mechanism, value: number | readonly number[]): 
 export function randomize(mechanism: Mechanism, value: number | readonly number[]): Uint8Array {
   const { label } = mechanism, record = recordOf(mechanism, value);
   if (mechanism.loss(false, true)) {
-    throw new SpecError(`use a Client for permanent answers, not randomize: ${label}`);
+    throw new SpecError(`permanent answers need a Client, not randomize: ${label}`);
   }
   return mechanism.draw(fresh(randomBytes(), label), 0, record);
 }

@@ -1,8 +1,9 @@
 /** Rounds: one randomization of a value, for every family of protocols. */
 import {
-  bytes, hashed, histogram, plan, size, subset, symbol, table, unary, uniform, width, type Table,
+  bytes, hashed, histogram, ones, plan, size, subset, symbol, table, unary, uniform, width,
+  type Table,
 } from "./draws.js";
-import { refuseSmall } from "./errors.js";
+import { refuseSmall, type Budget } from "./errors.js";
 import {
   WORD, chance, compare, divide, multiply, of, rest, subtract, type Fraction,
 } from "./exact.js";
@@ -10,7 +11,7 @@ import type { Loss } from "./mechanism.js";
 import { bestRange, nextPrime } from "./ranges.js";
 import type { Source } from "./source.js";
 import {
-  bitRatio, noiseWeight, power, setWeight, symbolWeights, type Budget, type Weights,
+  bitRatio, noiseWeight, power, setWeight, symbolWeights, type Weights,
 } from "./weights.js";
 
 /** The fake reports of RS+FD: reports of a uniform value, or of no value. */
@@ -109,10 +110,10 @@ export function hashing(g: number, own: Budget): Round {
 }
 
 /** The number of symbols of least variance for a budget. */
-export function bestSymbols({ field, epsilon, k }: Budget): number {
-  const excess = subtract(power(epsilon), of(1));
-  if (compare(multiply(excess, of(WORD)), of(1)) < 0n) refuseSmall(field, epsilon, k);
-  return bestRange(nextPrime(k), excess);
+export function bestSymbols(own: Budget): number {
+  const excess = subtract(power(own.epsilon), of(1));
+  if (compare(multiply(excess, of(WORD)), of(1)) < 0n) refuseSmall(own);
+  return bestRange(nextPrime(own.k), excess);
 }
 
 export function hadamard(own: Budget): Round {
@@ -126,10 +127,9 @@ export function hadamard(own: Budget): Round {
     fake: () => ({ uniform: false, lows: same(multiply(of(2), rest(p))) }),
     draw(source, user, value) {
       const line = value + 1;
-      let index = uniform(source.part("index"), user, rows), parity = 0;
-      for (let left = index & line; left; left &= left - 1) parity ^= 1;
+      let index = uniform(source.part("index"), user, rows);
       const odd = symbol(source.part("parity"), user, 0, 2, coin);
-      if (parity !== odd) index ^= line & -line;
+      if (ones(index & line) % 2 !== odd) index ^= line & -line;
       return bytes(index >>> 0, length);
     },
   };

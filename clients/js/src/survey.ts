@@ -151,9 +151,6 @@ export class Survey {
 
   /** Draws a report from new random bytes. Its bytes are all that leaves the device. */
   randomize(answers: Answers): Uint8Array {
-    if (this.longitudinal) {
-      throw new AnswerError("this survey asks again and again: use a Client, not randomize");
-    }
     return randomize(this.solution, this.encode(answers));
   }
 }

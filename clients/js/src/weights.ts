@@ -3,7 +3,7 @@
  *
  * They are rounded toward privacy: every ratio of probabilities is at most e^ε, exactly.
  */
-import { SpecError, refuseSmall } from "./errors.js";
+import { SpecError, refuseSmall, type Budget } from "./errors.js";
 import {
   WORD, add, ceil, chance, compare, divide, double, exp, floor, fraction, ln, multiply, of, rest,
   subtract, type Fraction,
@@ -12,15 +12,7 @@ import {
 /** The weights of the own value and of each other value. */
 export type Weights = readonly [own: bigint, other: bigint];
 
-/** A budget with the name of its field and the size of the domain, for messages. */
-export interface Budget {
-  readonly field: string;
-  readonly epsilon: number;
-  readonly k: number;
-}
-
 const HALF = of(1, 2);
-const tooSmall = ({ field, epsilon, k }: Budget): never => refuseSmall(field, epsilon, k);
 
 /** The exact value of a budget, at most 1000: no weight can tell larger budgets apart. */
 const exactly = (epsilon: number): Fraction => fraction(Math.min(epsilon, 1000));
@@ -32,13 +24,13 @@ export const power = (epsilon: number): Fraction => exp(exactly(epsilon)).low;
 export function symbolWeights(m: number, budget: Budget): Weights {
   const other = ceil(divide(of(WORD), add(power(budget.epsilon), of(m - 1))));
   const own = WORD - BigInt(m - 1) * other;
-  return own <= other ? tooSmall(budget) : [own, other];
+  return own <= other ? refuseSmall(budget) : [own, other];
 }
 
 function bitWeights(p: Fraction, q: Fraction, budget: Budget): Weights {
   const own = floor(multiply(p, of(WORD))), other = ceil(multiply(q, of(WORD)));
   const kept: Weights = [own < WORD ? own : WORD - 1n, other > 0n ? other : 1n];
-  return kept[0] <= kept[1] ? tooSmall(budget) : kept;
+  return kept[0] <= kept[1] ? refuseSmall(budget) : kept;
 }
 
 /** The weights of a 1 under symmetric unary encoding. */
@@ -88,7 +80,7 @@ export function setWeight(budget: Budget): { omega: number; weight: bigint } {
   const omega = compare(cost(upper!), cost(lower!)) < 0n ? upper! : lower!;
   const own = floor(divide(multiply(of(WORD * BigInt(omega)), e), spread(omega)));
   const weight = own < WORD ? own : WORD - 1n;
-  if (weight * BigInt(k) <= WORD * BigInt(omega)) tooSmall(budget);
+  if (weight * BigInt(k) <= WORD * BigInt(omega)) refuseSmall(budget);
   return { omega, weight };
 }
 
@@ -111,14 +103,14 @@ function unreachable(epsilon: number, ratio: Fraction): never {
 }
 
 /** The weights of keeping a symbol out of m in the second round, and of each other symbol. */
-export function secondSymbols(m: number, first: Weights, { field, epsilon, k }: Budget): Weights {
-  const c = power(epsilon);
+export function secondSymbols(m: number, first: Weights, budget: Budget): Weights {
+  const c = power(budget.epsilon);
   const reached = multiply(add(c, of(m - 1)), chance(first[0] - first[1]));
   const gap = divide(subtract(c, of(1)), reached);
-  if (compare(gap, of(1)) >= 0n) unreachable(epsilon, first);
+  if (compare(gap, of(1)) >= 0n) unreachable(budget.epsilon, first);
   const other = ceil(divide(multiply(of(WORD), rest(gap)), of(m)));
   const own = WORD - BigInt(m - 1) * other;
-  return own <= other ? tooSmall({ field, epsilon, k }) : [own, other];
+  return own <= other ? refuseSmall(budget) : [own, other];
 }
 
 /** The ratio of probabilities of two rows of bits that differ in two places. */
@@ -139,7 +131,7 @@ export function secondBits(first: Weights, half: boolean, budget: Budget): Weigh
     if (compare(ratio(middle), c) <= 0n) high = middle;
     else low = middle;
   }
-  if (high === WORD / 2n) tooSmall(budget);
+  if (high === WORD / 2n) refuseSmall(budget);
   return [half ? WORD / 2n : WORD - high, high];
 }
 

@@ -101,7 +101,7 @@ test("values that do not fit are refused, and so are permanent answers", () => {
   const { protocol, k, version, ...budgets } = LONG;
   const survey = Survey.parse(surveyText({ a: [1, 2, 3] }, { protocol, ...budgets }));
   assert.ok(survey.longitudinal);
-  assert.throws(() => survey.randomize({ a: 1 }), { name: "AnswerError", message: /Client/ });
+  assert.throws(() => survey.randomize({ a: 1 }), { name: "SpecError", message: /Client/ });
 });
 
 test("errors never show secrets", () => {

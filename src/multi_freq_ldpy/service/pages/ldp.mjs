@@ -21,8 +21,8 @@ function quote(value) {
 function refuse(field, wanted, value) {
   throw new SpecError(`${field} must be ${wanted}, not ${quote(value)}`);
 }
-function refuseSmall(field, budget2, k) {
-  throw new SpecError(`${field}=${budget2} is too small to be realised with k=${k}: the probabilities round to equality`);
+function refuseSmall({ field, epsilon, k }) {
+  throw new SpecError(`${field}=${epsilon} is too small to be realised with k=${k}: the probabilities round to equality`);
 }
 
 // dist/draws.js
@@ -34,6 +34,7 @@ __export(draws_exports, {
   hash: () => hash,
   hashed: () => hashed,
   histogram: () => histogram,
+  ones: () => ones,
   plan: () => plan,
   sampled: () => sampled,
   seed: () => seed,
@@ -358,9 +359,9 @@ function symbol(source, user, value, m2, weights) {
   }
   return (value + Number(moved)) % m2;
 }
-var ones = (byte) => {
+var ones = (bits2) => {
   let count = 0;
-  for (let left = byte; left; left &= left - 1)
+  for (let left = bits2; left; left &= left - 1)
     count++;
   return count;
 };
@@ -721,18 +722,17 @@ function bestRange(prime, excess) {
 
 // dist/weights.js
 var HALF2 = of(1, 2);
-var tooSmall = ({ field, epsilon, k }) => refuseSmall(field, epsilon, k);
 var exactly = (epsilon) => fraction(Math.min(epsilon, 1e3));
 var power = (epsilon) => exp(exactly(epsilon)).low;
 function symbolWeights(m2, budget2) {
   const other = ceil(divide(of(WORD), add(power(budget2.epsilon), of(m2 - 1))));
   const own = WORD - BigInt(m2 - 1) * other;
-  return own <= other ? tooSmall(budget2) : [own, other];
+  return own <= other ? refuseSmall(budget2) : [own, other];
 }
 function bitWeights(p, q, budget2) {
   const own = floor(multiply(p, of(WORD))), other = ceil(multiply(q, of(WORD)));
   const kept = [own < WORD ? own : WORD - 1n, other > 0n ? other : 1n];
-  return kept[0] <= kept[1] ? tooSmall(budget2) : kept;
+  return kept[0] <= kept[1] ? refuseSmall(budget2) : kept;
 }
 function symmetricWeights(budget2) {
   const root2 = exp(multiply(exactly(budget2.epsilon), HALF2)).low;
@@ -776,7 +776,7 @@ function setWeight(budget2) {
   const own = floor(divide(multiply(of(WORD * BigInt(omega)), e), spread(omega)));
   const weight = own < WORD ? own : WORD - 1n;
   if (weight * BigInt(k) <= WORD * BigInt(omega))
-    tooSmall(budget2);
+    refuseSmall(budget2);
   return { omega, weight };
 }
 function noiseWeight({ field, epsilon }) {
@@ -790,15 +790,15 @@ function unreachable(epsilon, ratio2) {
   const most = double(ln(ratio2));
   throw new SpecError(`eps_1=${epsilon} has no second round: the permanent round leaves less than eps_1=${most}`);
 }
-function secondSymbols(m2, first, { field, epsilon, k }) {
-  const c = power(epsilon);
+function secondSymbols(m2, first, budget2) {
+  const c = power(budget2.epsilon);
   const reached = multiply(add(c, of(m2 - 1)), chance(first[0] - first[1]));
   const gap = divide(subtract(c, of(1)), reached);
   if (compare(gap, of(1)) >= 0n)
-    unreachable(epsilon, first);
+    unreachable(budget2.epsilon, first);
   const other = ceil(divide(multiply(of(WORD), rest(gap)), of(m2)));
   const own = WORD - BigInt(m2 - 1) * other;
-  return own <= other ? tooSmall({ field, epsilon, k }) : [own, other];
+  return own <= other ? refuseSmall(budget2) : [own, other];
 }
 var bitRatio = (own, other) => divide(multiply(own, rest(other)), multiply(other, rest(own)));
 function secondBits(first, half, budget2) {
@@ -818,7 +818,7 @@ function secondBits(first, half, budget2) {
       low = middle;
   }
   if (high === WORD / 2n)
-    tooSmall(budget2);
+    refuseSmall(budget2);
   return [half ? WORD / 2n : WORD - high, high];
 }
 function throughBoth(first, second) {
@@ -884,11 +884,11 @@ function hashing(g, own) {
     draw: (source, user, value) => pack(prime, g, hashed(source, user, value, prime, g, weights))
   };
 }
-function bestSymbols({ field, epsilon, k }) {
-  const excess = subtract(power(epsilon), of(1));
+function bestSymbols(own) {
+  const excess = subtract(power(own.epsilon), of(1));
   if (compare(multiply(excess, of(WORD)), of(1)) < 0n)
-    refuseSmall(field, epsilon, k);
-  return bestRange(nextPrime(k), excess);
+    refuseSmall(own);
+  return bestRange(nextPrime(own.k), excess);
 }
 function hadamard(own) {
   const rows = 2 ** (32 - Math.clz32(own.k)), length = size(rows);
@@ -901,11 +901,9 @@ function hadamard(own) {
     fake: () => ({ uniform: false, lows: same(multiply(of(2), rest(p))) }),
     draw(source, user, value) {
       const line = value + 1;
-      let index = uniform(source.part("index"), user, rows), parity = 0;
-      for (let left = index & line; left; left &= left - 1)
-        parity ^= 1;
+      let index = uniform(source.part("index"), user, rows);
       const odd = symbol(source.part("parity"), user, 0, 2, coin2);
-      if (parity !== odd)
+      if (ones(index & line) % 2 !== odd)
         index ^= line & -line;
       return bytes(index >>> 0, length);
     }
@@ -1112,7 +1110,7 @@ function recordOf({ ks }, value) {
 function randomize(mechanism2, value) {
   const { label } = mechanism2, record = recordOf(mechanism2, value);
   if (mechanism2.loss(false, true)) {
-    throw new SpecError(`use a Client for permanent answers, not randomize: ${label}`);
+    throw new SpecError(`permanent answers need a Client, not randomize: ${label}`);
   }
   return mechanism2.draw(fresh(randomBytes(), label), 0, record);
 }
@@ -1482,9 +1480,6 @@ var Survey = class _Survey {
   }
   /** Draws a report from new random bytes. Its bytes are all that leaves the device. */
   randomize(answers) {
-    if (this.longitudinal) {
-      throw new AnswerError("this survey asks again and again: use a Client, not randomize");
-    }
     return randomize(this.solution, this.encode(answers));
   }
 };
