@@ -3,7 +3,7 @@
  *
  * `1` and `1.0` stay different, integers stay exact, and a key that occurs twice is refused.
  */
-import { SpecError, quote } from "./errors.js";
+import { SpecError, quote, refuse } from "./errors.js";
 
 /** A number that was written with a fraction or an exponent. */
 export class Float {
@@ -25,8 +25,9 @@ const WORDS = new Map<string, Json>([["true", true], ["false", false], ["null", 
 
 /** Reads a text, or throws a `SpecError` that shows the place. */
 export function parse(text: string): Json {
-  if (typeof text !== "string") throw new SpecError(`text must be a string, not ${quote(text)}`);
-  if (text.length >= LONGEST) throw new SpecError(`text must be shorter than ${LONGEST} characters`);
+  if (typeof text !== "string" || text.length >= LONGEST) {
+    refuse("text", `a string of less than ${LONGEST} characters`, text);
+  }
   let at = 0;
 
   function fail(why = "is not JSON"): never {

@@ -514,10 +514,9 @@ var SPACE = /[ \t\n\r]*/y;
 var NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 var WORDS = /* @__PURE__ */ new Map([["true", true], ["false", false], ["null", null]]);
 function parse(text) {
-  if (typeof text !== "string")
-    throw new SpecError(`text must be a string, not ${quote(text)}`);
-  if (text.length >= LONGEST)
-    throw new SpecError(`text must be shorter than ${LONGEST} characters`);
+  if (typeof text !== "string" || text.length >= LONGEST) {
+    refuse("text", `a string of less than ${LONGEST} characters`, text);
+  }
   let at = 0;
   function fail(why = "is not JSON") {
     throw new SpecError(`text ${why} at character ${at}: ${quote(text.slice(at, at + 30))}`);
