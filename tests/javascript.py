@@ -14,7 +14,7 @@ EXPORTED = re.compile(r"^export \{([^}]*)\};\n*\Z", re.MULTILINE)
 ANSWERS = """
 const bytes = (hex) => Uint8Array.from(hex.match(/../g) ?? [], (two) => parseInt(two, 16));
 const {derived, losses} = vectors;
-const {mechanism, parse, hex, drawAs, reportAs, writeFloat} = ldp.testing;
+const {mechanism, parse, hex, drawAs, reportAs, memoryOf, writeFloat} = ldp.testing;
 const all = {...ldp, ...ldp.testing};
 function refused(action) {
     try {
@@ -38,6 +38,15 @@ const answers = {
         const keys = fresh.map(bytes);
         const found = reportAs(parse(text), bytes(secret), bytes(context), keys, value);
         return {report: hex(found.report), charges: found.charges};
+    },
+    history: (text, secret, first, rounds, values) => {
+        const own = mechanism(parse(text)), memory = memoryOf(own, bytes(secret), bytes(""));
+        let kept = own.begin(memory, first, true);
+        return rounds.map((round, i) => {
+            const asked = own.ask(memory, kept, [values[i]].flat(), round);
+            kept = own.check(memory, asked.kept);
+            return asked.report && hex(asked.report);
+        });
     },
     survey: (text) => refused(() => ldp.Survey.parse(text).digest),
     floats: (numbers) => numbers.map(writeFloat),

@@ -86,3 +86,7 @@ export const subkey = (key: Uint8Array, purpose: string): Uint8Array =>
 /** Returns bytes as hexadecimal digits. */
 export const hex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+/** Returns the bytes of hexadecimal digits. */
+export const unhex = (text: string): Uint8Array =>
+  Uint8Array.from(text.match(/../g) ?? [], (two) => parseInt(two, 16));

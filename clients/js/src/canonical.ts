@@ -3,7 +3,7 @@
  *
  * Keys are sorted, and all characters are ASCII. It is not the canonical JSON of RFC 8785.
  */
-import { Float, type Json } from "./json.js";
+import { Float } from "./json.js";
 
 /** A double with the fewest digits that give it back, as labels write it. */
 export function writeFloat(x: number): string {
@@ -24,9 +24,13 @@ const writeString = (text: string): string =>
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 
-/** A value that is not an object. */
-export function write(value: Json): string {
+/** A value as labels, digests and client files write it. Keys are sorted. */
+export function write(value: unknown): string {
   if (value instanceof Float) return writeFloat(value.value);
   if (Array.isArray(value)) return `[${value.map(write).join(", ")}]`;
-  return typeof value === "string" ? writeString(value) : String(value);
+  if (typeof value !== "object" || value === null) {
+    return typeof value === "string" ? writeString(value) : String(value);
+  }
+  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([key, each]) => `${writeString(key)}: ${write(each)}`).join(", ")}}`;
 }

@@ -27,6 +27,8 @@ export const divide = ([a, b]: Fraction, [c, d]: Fraction): Fraction => [a * d, 
 export const rest = ([a, b]: Fraction): Fraction => [b - a, b];
 /** Negative, zero or positive, as a is below, equal to or above b. */
 export const compare = ([a, b]: Fraction, [c, d]: Fraction): bigint => a * d - c * b;
+export const largest = (all: readonly Fraction[]): Fraction =>
+  all.reduce((most, each) => (compare(each, most) > 0n ? each : most));
 export const floor = ([a, b]: Fraction): bigint => (a < 0n && a % b ? a / b - 1n : a / b);
 export const ceil = ([a, b]: Fraction): bigint => -floor([-a, b]);
 /** The weight over 2^64 as a probability. */

@@ -1,5 +1,7 @@
 /** Local differential privacy on devices: answers are randomized before they are sent. */
+export { Client, LimitReached, type Options, type Store } from "./client.js";
 export { SpecError } from "./errors.js";
+export { Once, Steps, Tree } from "./histories.js";
 export type { Mechanism } from "./mechanism.js";
 export { DBitFlipPM, LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE } from "./memoized.js";
 export type { Privacy } from "./privacy.js";

@@ -1,9 +1,8 @@
 /** The form of every mechanism, and of what it loses and remembers. */
 import { subkey } from "./blake2b.js";
-import { writeFloat } from "./canonical.js";
 import { SpecError, quote, refuse } from "./errors.js";
 import type { Fraction } from "./exact.js";
-import { Float } from "./json.js";
+import { Float, type Json } from "./json.js";
 import { keyed, type Source } from "./source.js";
 
 export const LARGEST_DOMAIN = 2 ** 32 - 5;
@@ -23,8 +22,8 @@ export interface Recalled {
   report(fresh: (attribute: number) => Uint8Array): Uint8Array;
 }
 
-/** A protocol or a solution. */
-export interface Mechanism {
+/** What all mechanisms have. */
+export interface Base {
   /** The text from which all keys are derived. */
   readonly label: string;
   /** The length of a report. */
@@ -36,13 +35,58 @@ export interface Mechanism {
    * or of any number of reports about one input. Null if the last one has no bound.
    */
   loss(attribute: boolean, lifetime: boolean): Loss | null;
-  /** The number of accounts that a client keeps. */
+  /** The loss over all rounds, whatever the values do. Null if it has no bound. */
+  history(): Loss | null;
+  /** The number of accounts that a client keeps, and the price of a charge on each. */
   readonly accounts: number;
+  prices(): Loss[];
+}
+
+/** A protocol or a solution whose every report stands alone, or repeats permanent answers. */
+export interface Plain extends Base {
   /** Draws the report of a user for a record with one value per attribute. */
   draw(source: Source, user: number, record: readonly number[]): Uint8Array;
   /** Derives the permanent state of the device for a record. */
   recall(memory: Source, record: readonly number[]): Recalled;
 }
+
+/** The state of a history: all that depends on the values so far. */
+export interface State {
+  /** The first round in which the user takes part, and the last one that was asked. */
+  readonly first: number;
+  readonly last: number;
+  readonly told: number;
+  readonly stopped: boolean;
+  readonly starts: readonly number[];
+  readonly asked: readonly number[];
+  /** The report of the last round, in hexadecimal digits, or null if there was none. */
+  readonly answer: string | null;
+  readonly restorable: boolean;
+}
+
+/** The state of a history, or of a record of histories. */
+export type Kept = State | { readonly parts: readonly (State | null)[] };
+
+export interface Asked {
+  readonly kept: Kept;
+  readonly report: Uint8Array | null;
+  readonly charges: readonly Charge[];
+}
+
+/** A mechanism with a fixed number of rounds. A device asks it once in each. */
+export interface Timed extends Base {
+  readonly rounds: number;
+  /** Returns the state before the first round. */
+  begin(memory: Source, first: number, restorable: boolean): Kept;
+  /** Answers a round. The same round asked again has the same answer, whatever the record. */
+  ask(memory: Source, kept: Kept, record: readonly number[], round: number): Asked;
+  /** Returns a state that was stored, or throws. */
+  check(memory: Source, given: Json): Kept;
+}
+
+export type Mechanism = Plain | Timed;
+
+export const isTimed = (mechanism: Mechanism): mechanism is Timed => "rounds" in mechanism;
 
 /** Fields as they come from outside, not checked yet. */
 export type Given<T> = { readonly [name in keyof T]: unknown };
@@ -51,19 +95,17 @@ export type Given<T> = { readonly [name in keyof T]: unknown };
 export const fresh = (bytes: Uint8Array, label: string): Source => keyed(subkey(bytes, label));
 
 /** Returns the state of a mechanism without memory: every report is new and is charged. */
-export const forget = (mechanism: Mechanism, record: readonly number[]): Recalled => ({
+export const forget = (mechanism: Plain, record: readonly number[]): Recalled => ({
   charges: [[0, null]],
   report: (bytes) => mechanism.draw(fresh(bytes(0), mechanism.label), 0, record),
 });
 
-/** Returns the label of a protocol: its fields, sorted by name. Budgets are written as floats. */
-export const labelOf = (name: string, integers: object, budgets: object): string => {
-  const written = [
-    ...Object.entries(integers).map(([field, each]) => `"${field}": ${each}`),
-    ...Object.entries(budgets).map(([field, each]) => `"${field}": ${writeFloat(each as number)}`),
-    `"protocol": "${name}"`,
-  ];
-  return `{${written.sort().join(", ")}}`;
+/** Returns the label of a class: its written fields, sorted by name. */
+export const labelOf = (
+  kind: "protocol" | "history", name: string, fields: Readonly<Record<string, string | number>>,
+): string => {
+  const written = Object.entries(fields).map(([field, each]) => `"${field}": ${each}`);
+  return `{${[...written, `"${kind}": "${name}"`].sort().join(", ")}}`;
 };
 
 /** Returns an integer within limits. */

@@ -1,4 +1,5 @@
 /** The protocols over time: permanent answers, and noise for every report. */
+import { writeFloat } from "./canonical.js";
 import {
   again, bytes, has, hash, plan, seed, size, subset, symbol, table, unary, width, type Table,
 } from "./draws.js";
@@ -46,6 +47,8 @@ function memoized(k: number, label: string, memory: Memory): Protocol {
     constants: second ? { ...first.constants, second } : first.constants,
     accounts: 1,
     loss: (_, lifetime) => (lifetime ? first.loss : memory.loss),
+    history: () => null,
+    prices: () => [first.loss],
     one,
     draw: (source, user, [value]) => one(source, user, value!),
     recall(own, [value]): Recalled {
@@ -67,7 +70,7 @@ function chain(
   const eps_perm = budget("eps_perm", given.eps_perm), eps_1 = budget("eps_1", given.eps_1);
   return memoized(
     k,
-    labelOf(name, { k }, { eps_perm, eps_1 }),
+    labelOf("protocol", name, { k, eps_perm: writeFloat(eps_perm), eps_1: writeFloat(eps_1) }),
     make({ field: "eps_perm", epsilon: eps_perm, k }, { field: "eps_1", epsilon: eps_1, k }),
   );
 }
@@ -202,6 +205,7 @@ export function DBitFlipPM(given: Given<Held>): Protocol {
     refuse("d_bits", "small enough for addresses below 2^53", d_bits);
   }
   const weights = symmetricWeights({ field: "eps_perm", epsilon, k });
-  const label = labelOf("DBitFlipPM", { k, b, d_bits }, { eps_perm: epsilon });
+  const eps_perm = writeFloat(epsilon);
+  const label = labelOf("protocol", "DBitFlipPM", { k, b, d_bits, eps_perm });
   return memoized(k, label, heldBits(k, b, d_bits, weights));
 }

@@ -1,6 +1,6 @@
 /** The privacy losses of mechanisms, computed in fractions and rounded once, to doubles. */
 import {
-  add, compare, divide, double, fraction, ln, multiply, of, reduce, subtract, type Fraction,
+  add, compare, divide, double, fraction, largest, ln, multiply, of, reduce, subtract, type Fraction,
 } from "./exact.js";
 import type { Loss, Mechanism } from "./mechanism.js";
 import type { Fake } from "./rounds.js";
@@ -14,12 +14,14 @@ export interface Privacy {
   /** The same losses between two inputs that differ in one attribute. */
   readonly reportAttribute: number;
   readonly lifetimeAttribute: number;
+  /** The loss over all rounds, whatever the values do; infinite except for whole histories. */
+  readonly history: number;
 }
 
 const logarithm = (loss: Loss): Fraction => ("log" in loss ? loss.log : ln(loss.ratio));
 
-const largest = (all: readonly Fraction[]): Fraction =>
-  all.reduce((most, each) => (compare(each, most) > 0n ? each : most));
+/** A loss in natural logarithms, as the nearest double. */
+export const inDouble = (loss: Loss): number => double(logarithm(loss));
 
 /** The loss of independent parts together, or of the part that loses most. */
 export function combine(losses: readonly Loss[], together: boolean): Loss {
@@ -70,14 +72,12 @@ export function hidden(attribute: boolean, attributes: readonly Hidden[]): Loss 
 
 /** Returns the losses of a mechanism as doubles. */
 export function privacyOf(mechanism: Mechanism): Privacy {
-  const loss = (attribute: boolean, lifetime: boolean): number => {
-    const found = mechanism.loss(attribute, lifetime);
-    return found ? double(logarithm(found)) : Infinity;
-  };
+  const rounded = (loss: Loss | null): number => (loss ? inDouble(loss) : Infinity);
   return {
-    report: loss(false, false),
-    lifetime: loss(false, true),
-    reportAttribute: loss(true, false),
-    lifetimeAttribute: loss(true, true),
+    report: rounded(mechanism.loss(false, false)),
+    lifetime: rounded(mechanism.loss(false, true)),
+    reportAttribute: rounded(mechanism.loss(true, false)),
+    lifetimeAttribute: rounded(mechanism.loss(true, true)),
+    history: rounded(mechanism.history()),
   };
 }

@@ -4,8 +4,9 @@
  * Each protocol is a function of its own, so that a page bundles only the protocols it names.
  */
 import type { Budget } from "./errors.js";
+import { writeFloat } from "./canonical.js";
 import {
-  LARGEST_DOMAIN, budget, forget, integer, labelOf, type Given, type Mechanism,
+  LARGEST_DOMAIN, budget, forget, integer, labelOf, type Given, type Plain,
 } from "./mechanism.js";
 import {
   bestSymbols, bits, hadamard, hashing, histograms, sets, symbols, type Constants, type Fake,
@@ -17,7 +18,7 @@ import { optimizedWeights, symmetricWeights, thresholdWeights } from "./weights.
 /** The fields of a protocol of one round. */
 export interface Once { k: number; epsilon: number }
 
-export interface Protocol extends Mechanism {
+export interface Protocol extends Plain {
   readonly constants: Constants;
   readonly fake?: (zero: boolean) => Fake;
   /** Draws a report of one value; −1 stands for no value. */
@@ -32,10 +33,12 @@ function oneShot(
   const round = make({ field: "epsilon", epsilon, k });
   const protocol: Protocol = {
     ...round,
-    label: labelOf(name, { k }, { epsilon }),
+    label: labelOf("protocol", name, { k, epsilon: writeFloat(epsilon) }),
     ks: [k],
     accounts: 1,
     loss: (_, lifetime) => (lifetime ? null : round.loss),
+    history: () => null,
+    prices: () => [round.loss],
     one: round.draw,
     draw: (source, user, [value]) => round.draw(source, user, value!),
     recall: (_, record) => forget(protocol, record),

@@ -1,6 +1,6 @@
 /** Reports from random bytes of the platform. There is no other source, and no seed. */
 import { SpecError, quote } from "./errors.js";
-import { fresh, type Mechanism } from "./mechanism.js";
+import { fresh, isTimed, type Mechanism } from "./mechanism.js";
 
 // Taken once: a page that replaces it later cannot choose the noise
 const generator = globalThis.crypto?.getRandomValues?.bind(globalThis.crypto);
@@ -29,7 +29,7 @@ export function recordOf({ ks }: Mechanism, value: number | readonly number[]): 
 /** Draws a report of a mechanism of one round, from new random bytes. */
 export function randomize(mechanism: Mechanism, value: number | readonly number[]): Uint8Array {
   const { label } = mechanism, record = recordOf(mechanism, value);
-  if (mechanism.loss(false, true)) {
+  if (isTimed(mechanism) || mechanism.loss(false, true)) {
     throw new SpecError(`permanent answers need a Client, not randomize: ${label}`);
   }
   return mechanism.draw(fresh(randomBytes(), label), 0, record);

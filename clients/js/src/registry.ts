@@ -2,6 +2,7 @@
 import { SpecError, quote, refuse } from "./errors.js";
 import { entries, requireFields, type Mechanism } from "./mechanism.js";
 import { DBitFlipPM, LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE } from "./memoized.js";
+import { Once, Steps, Tree } from "./histories.js";
 import { BLH, GRR, HR, OLH, OUE, SHE, SS, SUE, THE, type Protocol } from "./protocols.js";
 import { RSFD, SMP, SPL } from "./solutions.js";
 
@@ -11,6 +12,12 @@ const SOLUTIONS = ["SPL", "SMP", "RSFD"];
 const DEEPEST = 8;
 const MOST = 2 ** 10;
 const VERSION = 1;
+
+const HISTORIES = {
+  Once: [Once, ["k", "epsilon", "rounds", "protocol", "window"]],
+  Steps: [Steps, ["k", "epsilon", "rounds", "changes", "protocol", "encoding", "values"]],
+  Tree: [Tree, ["epsilon", "rounds", "changes", "kernel"]],
+} as const;
 
 type Make = (given: never) => Protocol;
 const listed = (makes: Record<string, Make>, fields: string[]): [string, [Make, string[]]][] =>
@@ -31,7 +38,7 @@ export function mechanism(spec: unknown): Mechanism {
 
 function nameOf(given: Map<string, unknown>): string {
   const field = given.has("history") ? "history" : "protocol", name = given.get(field);
-  const known = field === "protocol" ? [...PROTOCOLS.keys(), ...SOLUTIONS] : [];
+  const known = field === "protocol" ? [...PROTOCOLS.keys(), ...SOLUTIONS] : Object.keys(HISTORIES);
   return known.includes(name as string)
     ? (name as string)
     : refuse(field, `one that devices support (${known.join(", ")})`, name);
@@ -48,6 +55,11 @@ function countLeaves(spec: unknown, depth: number): number {
 
 function build(spec: unknown): Mechanism {
   const given = entries("protocols", spec), name = nameOf(given);
+  if (given.has("history")) {
+    const [make, fields] = HISTORIES[name as keyof typeof HISTORIES];
+    requireFields(`spec of ${name}`, given, ["history", ...fields]);
+    return make(Object.fromEntries(given) as never);
+  }
   const wanted = (fields: string[]): void =>
     requireFields(`spec of ${name}`, given, ["protocol", ...fields]);
   const protocol = PROTOCOLS.get(name);

@@ -4,18 +4,18 @@ import { SpecError, refuse } from "./errors.js";
 import {
   WORD, add, chance, compare, divide, multiply, nearest, of, reduce, type Fraction,
 } from "./exact.js";
-import { forget, type Loss, type Mechanism, type Recalled } from "./mechanism.js";
+import { forget, type Charge, type Loss, type Mechanism, type Plain } from "./mechanism.js";
+import { histories, overTime, type TimedSolution } from "./over_time.js";
 import { combine, hidden } from "./privacy.js";
 import type { Protocol } from "./protocols.js";
 import { concat, type Fake } from "./rounds.js";
-import type { Source } from "./source.js";
 
 const LARGEST_REPORT = 2 ** 31 - 1;
 const LARGEST_RECORD = 2 ** 10;
 const NUMBERED_TOGETHER = 2 ** 16;
 
-export interface Solution extends Mechanism {
-  readonly parts: readonly Mechanism[];
+export interface Solution extends Plain {
+  readonly parts: readonly Plain[];
 }
 
 const isProtocol = (mechanism: Mechanism): mechanism is Protocol => "one" in mechanism;
@@ -27,7 +27,9 @@ function starts(lengths: readonly number[]): number[] {
 }
 
 /** What all solutions have in common. `options` are further fields of the label. */
-function common(name: string, parts: readonly Mechanism[], size_: number, options = "") {
+function common<T extends Mechanism>(
+  name: string, parts: readonly T[], size_: number, options = "",
+) {
   const ks = parts.flatMap((each) => each.ks);
   if (!parts.length) refuse("protocols", "a list of specs, one per attribute", parts);
   if (ks.length > LARGEST_RECORD) refuse("protocols", `at most ${LARGEST_RECORD}`, ks.length);
@@ -42,61 +44,71 @@ const total = (numbers: readonly number[]): number => numbers.reduce((sum, each)
 const lengths = (parts: readonly Mechanism[]): number[] => parts.map((each) => each.bytes);
 
 /** A solution whose parts report on their own, all together or one of them. */
-function independent(
-  name: string, parts: readonly Mechanism[], size_: number, together: boolean,
+function independent<T extends Mechanism>(
+  name: string, parts: readonly T[], size_: number, together: boolean,
 ) {
   const columns = starts(parts.map((each) => each.ks.length));
   const accounts = starts(parts.map((each) => each.accounts));
+  /** The loss of all parts, or null if one of them has no bound. */
+  const join = (of: (part: T) => Loss | null, all: boolean): Loss | null => {
+    const losses = parts.flatMap((each) => of(each) ?? []);
+    return losses.length < parts.length ? null : combine(losses, all);
+  };
   return {
     ...common(name, parts, size_),
     accounts: total(parts.map((each) => each.accounts)),
-    loss(attribute: boolean, lifetime: boolean): Loss | null {
-      const losses = parts.flatMap((each) => each.loss(attribute, lifetime) ?? []);
-      return losses.length < parts.length ? null : combine(losses, together && !attribute);
-    },
-    /** Draws the report of part j, with the values of this part of a record. */
-    part: (j: number, source: Source, user: number, record: readonly number[]) =>
-      parts[j]!.draw(source.part(j), user, own(j, record)),
-    /** Derives the state of part j, with its place among accounts and attributes. */
-    remember(j: number, memory: Source, record: readonly number[]): Recalled {
-      const { charges, report } = parts[j]!.recall(memory.part(j), own(j, record));
-      return {
-        charges: charges.map(([account, memoClass]) => [accounts[j]! + account, memoClass]),
-        report: (fresh) => report((i) => fresh(columns[j]! + i)),
-      };
-    },
+    prices: () => parts.flatMap((each) => each.prices()),
+    loss: (attribute: boolean, lifetime: boolean) =>
+      join((each) => each.loss(attribute, lifetime), together && !attribute),
+    history: () => join((each) => each.history(), together),
+    /** The values of part j in a record. */
+    own: (j: number, record: readonly number[]) =>
+      record.slice(columns[j]!, columns[j]! + parts[j]!.ks.length),
+    /** Charges of part j, on the accounts of the solution. */
+    charge: (j: number, charges: readonly Charge[]): Charge[] =>
+      charges.map(([account, memoClass]) => [accounts[j]! + account, memoClass]),
+    columns,
   };
-  function own(j: number, record: readonly number[]): readonly number[] {
-    return record.slice(columns[j]!, columns[j]! + parts[j]!.ks.length);
-  }
 }
 
 /** Every attribute is reported, each with a part of the budget. */
-export function SPL(parts: readonly Mechanism[]): Solution {
-  const { part, remember, ...solution } = independent("SPL", parts, total(lengths(parts)), true);
+export function SPL(parts: readonly Mechanism[]): Solution | TimedSolution {
+  const over = histories(parts), length = total(lengths(parts));
+  if (over) return overTime(over, independent("SPL", over, length, true), null);
+  const plain = parts as readonly Plain[];
+  const { own, charge, columns, ...solution } =
+    independent("SPL", plain, length, true);
   return {
     ...solution,
-    draw: (source, user, record) => concat(...parts.map((_, j) => part(j, source, user, record))),
+    draw: (source, user, record) =>
+      concat(...plain.map((each, j) => each.draw(source.part(j), user, own(j, record)))),
     recall(memory, record) {
-      const recalled = parts.map((_, j) => remember(j, memory, record));
+      const recalled = plain.map((each, j) => each.recall(memory.part(j), own(j, record)));
       return {
-        charges: recalled.flatMap((each) => each.charges),
-        report: (fresh) => concat(...recalled.map((each) => each.report(fresh))),
+        charges: recalled.flatMap((each, j) => charge(j, each.charges)),
+        report: (fresh) =>
+          concat(...recalled.map((each, j) => each.report((i) => fresh(columns[j]! + i)))),
       };
     },
   };
 }
 
+/** A report of SMP: the number of the part, its report, and zeros. */
+function wrap(j: number, report: Uint8Array, head: number, length: number): Uint8Array {
+  const whole = new Uint8Array(length);
+  whole.set(bytes(j, head));
+  whole.set(report, head);
+  return whole;
+}
+
 /** One attribute is reported, drawn at random, with the whole budget. */
-export function SMP(parts: readonly Mechanism[]): Solution {
+export function SMP(parts: readonly Mechanism[]): Solution | TimedSolution {
   const m = parts.length, head = size(m), length = head + Math.max(...lengths(parts));
-  const { part, remember, ...solution } = independent("SMP", parts, length, false);
-  const wrap = (j: number, report: Uint8Array): Uint8Array => {
-    const whole = new Uint8Array(length);
-    whole.set(bytes(j, head));
-    whole.set(report, head);
-    return whole;
-  };
+  const over = histories(parts);
+  const put = (j: number, report: Uint8Array): Uint8Array => wrap(j, report, head, length);
+  if (over) return overTime(over, independent("SMP", over, length, false), put);
+  const plain = parts as readonly Plain[];
+  const { own, charge, columns, ...solution } = independent("SMP", plain, length, false);
   return {
     ...solution,
     draw(source, user, record) {
@@ -104,12 +116,15 @@ export function SMP(parts: readonly Mechanism[]): Solution {
       // Users who sampled one attribute are numbered without gaps, within blocks of users
       let number = user - (user % NUMBERED_TOGETHER);
       for (let u = number; u < user; u++) if (uniform(choice, u, m) === j) number++;
-      return wrap(j, part(j, source, number, record));
+      return put(j, plain[j]!.draw(source.part(j), number, own(j, record)));
     },
     recall(memory, record) {
       const j = uniform(memory.part("attribute"), 0, m);
-      const { charges, report } = remember(j, memory, record);
-      return { charges, report: (fresh) => wrap(j, report(fresh)) };
+      const { charges, report } = plain[j]!.recall(memory.part(j), own(j, record));
+      return {
+        charges: charge(j, charges),
+        report: (fresh) => put(j, report((i) => fresh(columns[j]! + i))),
+      };
     },
   };
 }
@@ -147,9 +162,11 @@ export function RSFD(
 
   const options = `"balance": ${even}, "fake": "${kind}", `;
   const solution: Solution & { weights: readonly bigint[] | undefined } = {
-    ...common("RSFD", parts, total(lengths(parts)), options),
+    ...common("RSFD", parts as readonly Plain[], total(lengths(parts)), options),
     weights,
     accounts: 1,
+    history: () => null,
+    prices: () => [solution.loss(false, false)!],
     loss(attribute, lifetime) {
       if (lifetime) return null;
       return hidden(attribute, hiding.map(({ protocol, fake }, j) => ({

@@ -3,7 +3,7 @@ import { ascii, blake2b, hex } from "./blake2b.js";
 import { write, writeFloat } from "./canonical.js";
 import { quote, refuse } from "./errors.js";
 import { Float, parse, type Json } from "./json.js";
-import { entries, requireFields, type Mechanism } from "./mechanism.js";
+import { entries, isTimed, requireFields, type Mechanism } from "./mechanism.js";
 import { privacyOf, type Privacy } from "./privacy.js";
 import { randomize } from "./random.js";
 import { mechanism } from "./registry.js";
@@ -127,7 +127,7 @@ export class Survey {
 
   /** True if answers are permanent: then a client has to remember, and `randomize` refuses. */
   get longitudinal(): boolean {
-    return this.solution.loss(false, true) !== null;
+    return isTimed(this.solution) || this.solution.loss(false, true) !== null;
   }
 
   /** Returns the index of each answer among the categories of its attribute. */

@@ -6,15 +6,19 @@ import { write, writeFloat } from "./canonical.js";
 import * as draws from "./draws.js";
 import { SpecError, quote } from "./errors.js";
 import { parse } from "./json.js";
-import { fresh, type Charge, type Mechanism } from "./mechanism.js";
+import { fresh, isTimed, type Charge, type Plain } from "./mechanism.js";
 import { privacyOf } from "./privacy.js";
 import { recordOf } from "./random.js";
+import { memoryOf } from "./client.js";
 import { mechanism } from "./registry.js";
 import { keyed, type Source } from "./source.js";
 
 export { Survey } from "./survey.js";
 export { ascii, blake2b, draws, hex, keyed, mechanism, parse, privacyOf, subkey, write, writeFloat };
 export { chacha } from "./chacha.js";
+export { Client, memoryOf, pricesOf, read, respond } from "./client.js";
+export { spentBy } from "./record.js";
+export { memoryStore } from "./stores/memory.js";
 
 /** Returns the report of a user of a stream with this key, as `wire.encode` gives it in Python. */
 export function drawAs(
@@ -23,37 +27,33 @@ export function drawAs(
   if (!(Number.isSafeInteger(user) && user >= 0 && user < 2 ** 40)) {
     throw new SpecError(`user must be an integer from 0 to 2^40, not ${quote(user)}`);
   }
-  const own = mechanism(spec);
+  const own = plain(spec);
   return own.draw(fresh(keyOf(key), own.label), user, recordOf(own, value));
 }
 
-/** Returns the memory of a device with this secret. */
-export const memoryOf = ({ label }: Mechanism, secret: Uint8Array, context: Uint8Array): Source =>
-  keyed(blake2b(concatenate(ascii(`client ${label.length} ${label}`), context), 32, keyOf(secret)));
+/** Returns a mechanism that draws single reports, not a history. */
+function plain(spec: unknown): Plain {
+  const own = mechanism(spec);
+  if (isTimed(own)) throw new SpecError(`spec must be without rounds: ${own.label}`);
+  return own;
+}
 
 function keyOf(key: Uint8Array | undefined): Uint8Array {
   if (key?.length === 32) return key;
   throw new SpecError(`a key must have 32 bytes, not ${quote(key?.length)}`);
 }
 
-const concatenate = (a: Uint8Array, b: Uint8Array): Uint8Array => {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
-};
-
 /** Returns a report of a device over time, and its charges. `fresh` has one key per attribute. */
 export function reportAs(
   spec: unknown, secret: Uint8Array, context: Uint8Array, keys: readonly Uint8Array[],
   value: number | readonly number[],
 ): { report: Uint8Array; charges: readonly Charge[] } {
-  const own = mechanism(spec);
-  const recalled = own.recall(memoryOf(own, secret, context), recordOf(own, value));
+  const own = plain(spec);
+  const recalled = own.recall(memoryOf(own, keyOf(secret), context), recordOf(own, value));
   return { report: recalled.report((i) => keyOf(keys[i])), charges: recalled.charges };
 }
 
 /** Returns the permanent answer of a protocol over time. */
 export const permanentOf = (
-  own: Mechanism, memory: Source, value: number,
+  own: Plain, memory: Source, value: number,
 ): Uint8Array | undefined => own.recall(memory, [value]).permanent;

@@ -6,13 +6,14 @@ import * as index from "multi-freq-ldpy";
 import * as testing from "multi-freq-ldpy/testing";
 
 const PUBLIC = [
-  "AnswerError", "BLH", "DBitFlipPM", "GRR", "HR", "LBLH", "LGRR", "LOLH", "LOSUE", "LOUE", "LSOUE",
-  "LSUE", "OLH", "OUE", "RSFD", "SHE", "SMP", "SPL", "SS", "SUE", "SpecError", "Survey", "THE",
-  "mechanism", "randomize",
+  "AnswerError", "BLH", "Client", "DBitFlipPM", "GRR", "HR", "LBLH", "LGRR", "LOLH", "LOSUE", "LOUE",
+  "LSOUE", "LSUE", "LimitReached", "OLH", "OUE", "Once", "RSFD", "SHE", "SMP", "SPL", "SS", "SUE",
+  "SpecError", "Steps", "Survey", "THE", "Tree", "mechanism", "randomize",
 ];
 const TESTING = [
-  "Survey", "ascii", "blake2b", "chacha", "drawAs", "draws", "hex", "keyed", "mechanism",
-  "memoryOf", "parse", "permanentOf", "privacyOf", "reportAs", "subkey", "write", "writeFloat",
+  "Client", "Survey", "ascii", "blake2b", "chacha", "drawAs", "draws", "hex", "keyed", "mechanism",
+  "memoryOf", "memoryStore", "parse", "permanentOf", "pricesOf", "privacyOf", "read", "reportAs",
+  "respond", "spentBy", "subkey", "write", "writeFloat",
 ];
 
 test("the exported names are these and no others", () => {

@@ -5,128 +5,6 @@ var __export = (target, all) => {
     __defProp(target, name, { get: all[name], enumerable: true });
 };
 
-// dist/errors.js
-var SpecError = class extends Error {
-  name = "SpecError";
-};
-function quote(value) {
-  let text;
-  try {
-    text = typeof value === "bigint" ? `${value}` : JSON.stringify(value) ?? String(value);
-  } catch {
-    text = `a value of type ${typeof value}`;
-  }
-  return text.length > 200 ? `${text.slice(0, 200)}… (${text.length} characters)` : text;
-}
-function refuse(field, wanted, value) {
-  throw new SpecError(`${field} must be ${wanted}, not ${quote(value)}`);
-}
-function refuseSmall({ field, epsilon, k }) {
-  throw new SpecError(`${field}=${epsilon} is too small to be realised with k=${k}: the probabilities round to equality`);
-}
-
-// dist/draws.js
-var draws_exports = {};
-__export(draws_exports, {
-  again: () => again,
-  bytes: () => bytes,
-  has: () => has,
-  hash: () => hash,
-  hashed: () => hashed,
-  histogram: () => histogram,
-  ones: () => ones,
-  plan: () => plan,
-  sampled: () => sampled,
-  seed: () => seed,
-  size: () => size,
-  subset: () => subset,
-  symbol: () => symbol,
-  table: () => table,
-  unary: () => unary,
-  uniform: () => uniform,
-  width: () => width
-});
-
-// dist/exact.js
-var WORD = 2n ** 64n;
-var DIGITS = 80;
-var BITS = 448n;
-var ONE = 1n << BITS;
-var SLACK = 10n ** 70n;
-var of = (above, below2 = 1n) => [
-  BigInt(above),
-  BigInt(below2)
-];
-var add = ([a, b], [c, d]) => [a * d + c * b, b * d];
-var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
-var multiply = ([a, b], [c, d]) => [a * c, b * d];
-var divide = ([a, b], [c, d]) => [a * d, b * c];
-var rest = ([a, b]) => [b - a, b];
-var compare = ([a, b], [c, d]) => a * d - c * b;
-var floor = ([a, b]) => a < 0n && a % b ? a / b - 1n : a / b;
-var ceil = ([a, b]) => -floor([-a, b]);
-var chance = (weight) => [weight, WORD];
-function reduce([a, b]) {
-  let [x, y] = [a < 0n ? -a : a, b];
-  while (y)
-    [x, y] = [y, x % y];
-  return [a / x, b / x];
-}
-function nearest(x) {
-  const whole = floor(x), more = compare(subtract(x, of(whole)), [1n, 2n]);
-  return more > 0n || more === 0n && whole & 1n ? whole + 1n : whole;
-}
-function fraction(x) {
-  let below2 = 1n;
-  for (; !Number.isInteger(x); x *= 2)
-    below2 *= 2n;
-  return [BigInt(x), below2];
-}
-function double([a, b]) {
-  const shift = BigInt(Math.max(0, b.toString(2).length - a.toString(2).length + 66));
-  const scaled = (a << shift) / b;
-  return Number(scaled | (scaled * b === a << shift ? 0n : 1n)) / 2 ** Number(shift);
-}
-function round([a, b]) {
-  if (a <= 0n)
-    return a ? negate(round([-a, b])) : [0n, 1n];
-  let exponent = a.toString().length - b.toString().length - DIGITS;
-  const scale = (e) => [a * ten(-e), b * ten(e)];
-  if (compare(scale(exponent), [ten(DIGITS), 1n]) >= 0n)
-    exponent++;
-  return [nearest(scale(exponent)) * ten(exponent), ten(-exponent)];
-}
-var ten = (exponent) => exponent > 0 ? 10n ** BigInt(exponent) : 1n;
-var negate = ([a, b]) => [-a, b];
-function exponential([a, b]) {
-  if (a < 0n)
-    return divide([1n, 1n], exponential([-a, b]));
-  const x = (a << BITS) / (b << 20n);
-  let sum = ONE;
-  for (let term = x, n = 2n; term; term = (term * x >> BITS) / n++)
-    sum += term;
-  for (let i = 0; i < 20; i++)
-    sum = sum * sum >> BITS;
-  return [sum, ONE];
-}
-function exp(x) {
-  const value = round(exponential(round(x)));
-  const times = (n) => multiply(value, [n, SLACK]);
-  return { low: times(SLACK - 1n), high: times(SLACK + 1n) };
-}
-function ln(ratio2) {
-  const [a, b] = round(ratio2);
-  const shift = b.toString(2).length - a.toString(2).length;
-  const near = double(shift > 0 ? [a << BigInt(shift), b] : [a, b << BigInt(-shift)]);
-  const [c, d] = fraction(Math.log(near) - shift * Math.LN2);
-  let y = (c << BITS) / d;
-  for (let i = 0; i < 2; i++) {
-    const [e, f] = exponential([y, ONE]);
-    y += (a * f - e * b << BITS + 1n) / (a * f + e * b);
-  }
-  return round([y, ONE]);
-}
-
 // dist/blake2b.js
 var IV = new Uint32Array([
   4089235720,
@@ -162,7 +40,7 @@ var MIXED = ["048c", "159d", "26ae", "37bf", "05af", "16bc", "278d", "349e"].map
 var BLOCK = 128;
 var v = new Uint32Array(32);
 var m = new Uint32Array(32);
-function add2(a, b, x) {
+function add(a, b, x) {
   const low = v[a] + v[b] + (x === void 0 ? 0 : m[x]);
   v[a + 1] += v[b + 1] + (x === void 0 ? 0 : m[x + 1]) + Math.floor(low / 2 ** 32);
   v[a] = low;
@@ -185,13 +63,13 @@ function compress(h, block, end, last) {
     const order = SIGMA[round2 % 10];
     for (let i = 0; i < 8; i++) {
       const [a, b, c, d] = MIXED[i];
-      add2(a, b, 2 * order[2 * i]);
+      add(a, b, 2 * order[2 * i]);
       turn(d, a, 32);
-      add2(c, d);
+      add(c, d);
       turn(b, c, 24);
-      add2(a, b, 2 * order[2 * i + 1]);
+      add(a, b, 2 * order[2 * i + 1]);
       turn(d, a, 16);
-      add2(c, d);
+      add(c, d);
       turn(b, c, 63);
     }
   }
@@ -215,6 +93,124 @@ function blake2b(message, size2, key = new Uint8Array()) {
 var ascii = (text) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 var subkey = (key, purpose) => blake2b(ascii(purpose), 32, key);
 var hex = (bytes2) => Array.from(bytes2, (byte) => byte.toString(16).padStart(2, "0")).join("");
+var unhex = (text) => Uint8Array.from(text.match(/../g) ?? [], (two) => parseInt(two, 16));
+
+// dist/errors.js
+var SpecError = class extends Error {
+  name = "SpecError";
+};
+function quote(value) {
+  let text;
+  try {
+    text = typeof value === "bigint" ? `${value}` : JSON.stringify(value) ?? String(value);
+  } catch {
+    text = `a value of type ${typeof value}`;
+  }
+  return text.length > 200 ? `${text.slice(0, 200)}… (${text.length} characters)` : text;
+}
+function refuse(field, wanted, value) {
+  throw new SpecError(`${field} must be ${wanted}, not ${quote(value)}`);
+}
+function refuseSmall({ field, epsilon, k }) {
+  throw new SpecError(`${field}=${epsilon} is too small to be realised with k=${k}: the probabilities round to equality`);
+}
+
+// dist/json.js
+var Float = class {
+  value;
+  constructor(value) {
+    this.value = value;
+  }
+};
+var LONGEST = 2 ** 24;
+var DEEPEST = 100;
+var MOST_DIGITS = 4300;
+var SPACE = /[ \t\n\r]*/y;
+var NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
+var WORDS = /* @__PURE__ */ new Map([["true", true], ["false", false], ["null", null]]);
+function parse(text) {
+  if (typeof text !== "string" || text.length >= LONGEST) {
+    refuse("text", `a string of less than ${LONGEST} characters`, text);
+  }
+  let at = 0;
+  function fail(why = "is not JSON") {
+    throw new SpecError(`text ${why} at character ${at}: ${quote(text.slice(at, at + 30))}`);
+  }
+  function match(pattern) {
+    pattern.lastIndex = at;
+    const found2 = pattern.exec(text);
+    if (found2)
+      at = pattern.lastIndex;
+    return found2;
+  }
+  function next(character) {
+    match(SPACE);
+    if (text[at] !== character)
+      return false;
+    at++;
+    return true;
+  }
+  function string() {
+    const start = at++;
+    while (at < text.length && text[at] !== '"')
+      at += text[at] === "\\" ? 2 : 1;
+    try {
+      return JSON.parse(text.slice(start, ++at));
+    } catch {
+      at = start;
+      return fail();
+    }
+  }
+  function items(end, read2) {
+    if (next(end))
+      return;
+    do
+      read2();
+    while (next(","));
+    if (!next(end))
+      fail();
+  }
+  function value(depth) {
+    if (depth > DEEPEST)
+      fail(`is nested more than ${DEEPEST} deep`);
+    if (next("{")) {
+      const object = /* @__PURE__ */ new Map();
+      items("}", () => {
+        match(SPACE);
+        const key = text[at] === '"' ? string() : fail();
+        if (!next(":"))
+          fail();
+        if (object.has(key))
+          fail(`has the key ${quote(key)} twice`);
+        object.set(key, value(depth + 1));
+      });
+      return object;
+    }
+    if (next("[")) {
+      const array = [];
+      items("]", () => array.push(value(depth + 1)));
+      return array;
+    }
+    if (text[at] === '"')
+      return string();
+    for (const [name, each] of WORDS) {
+      if (text.startsWith(name, at)) {
+        at += name.length;
+        return each;
+      }
+    }
+    const [digits, fraction2, exponent] = match(NUMBER) ?? fail();
+    if (fraction2 ?? exponent)
+      return new Float(Number(digits));
+    if (digits.length > MOST_DIGITS)
+      fail("has a number that is too long");
+    const number2 = Number(digits);
+    return Number.isSafeInteger(number2) ? number2 || 0 : BigInt(digits);
+  }
+  const found = value(0);
+  match(SPACE);
+  return at < text.length ? fail() : found;
+}
 
 // dist/chacha.js
 var QUARTERS = [
@@ -312,7 +308,316 @@ function keyed(key) {
   };
 }
 
+// dist/mechanism.js
+var LARGEST_DOMAIN = 2 ** 32 - 5;
+var isTimed = (mechanism2) => "rounds" in mechanism2;
+var fresh = (bytes2, label) => keyed(subkey(bytes2, label));
+var forget = (mechanism2, record) => ({
+  charges: [[0, null]],
+  report: (bytes2) => mechanism2.draw(fresh(bytes2(0), mechanism2.label), 0, record)
+});
+var labelOf = (kind, name, fields) => {
+  const written = Object.entries(fields).map(([field, each]) => `"${field}": ${each}`);
+  return `{${[...written, `"${kind}": "${name}"`].sort().join(", ")}}`;
+};
+function integer(field, value, low, high) {
+  const wanted = `an integer from ${low} to ${high}`;
+  if (typeof value !== "number" || !Number.isInteger(value))
+    return refuse(field, wanted, show(value));
+  return value >= low && value <= high ? value : refuse(field, wanted, value);
+}
+function budget(field, value) {
+  const number2 = value instanceof Float ? value.value : value;
+  const found = typeof number2 === "bigint" ? Number(number2) : number2;
+  if (typeof found === "number" && found > 0 && found < Infinity)
+    return found;
+  return refuse(field, "a finite number greater than 0", show(value));
+}
+var show = (value) => value instanceof Float ? value.value : value;
+function entries(what, spec) {
+  if (spec instanceof Map)
+    return spec;
+  if (typeof spec === "object" && spec && !Array.isArray(spec))
+    return new Map(Object.entries(spec));
+  return refuse(what, "an object", spec);
+}
+function requireFields(what, given, wanted) {
+  const found = [...given.keys()];
+  if (found.length !== wanted.length || !wanted.every((field) => given.has(field))) {
+    throw new SpecError(`${what} must have the fields ${wanted.join(", ")}, not ${quote(found)}`);
+  }
+}
+
+// dist/exact.js
+var WORD = 2n ** 64n;
+var DIGITS = 80;
+var BITS = 448n;
+var ONE = 1n << BITS;
+var SLACK = 10n ** 70n;
+var of = (above, below2 = 1n) => [
+  BigInt(above),
+  BigInt(below2)
+];
+var add2 = ([a, b], [c, d]) => [a * d + c * b, b * d];
+var subtract = ([a, b], [c, d]) => [a * d - c * b, b * d];
+var multiply = ([a, b], [c, d]) => [a * c, b * d];
+var divide = ([a, b], [c, d]) => [a * d, b * c];
+var rest = ([a, b]) => [b - a, b];
+var compare = ([a, b], [c, d]) => a * d - c * b;
+var largest = (all) => all.reduce((most, each) => compare(each, most) > 0n ? each : most);
+var floor = ([a, b]) => a < 0n && a % b ? a / b - 1n : a / b;
+var ceil = ([a, b]) => -floor([-a, b]);
+var chance = (weight) => [weight, WORD];
+function reduce([a, b]) {
+  let [x, y] = [a < 0n ? -a : a, b];
+  while (y)
+    [x, y] = [y, x % y];
+  return [a / x, b / x];
+}
+function nearest(x) {
+  const whole = floor(x), more = compare(subtract(x, of(whole)), [1n, 2n]);
+  return more > 0n || more === 0n && whole & 1n ? whole + 1n : whole;
+}
+function fraction(x) {
+  let below2 = 1n;
+  for (; !Number.isInteger(x); x *= 2)
+    below2 *= 2n;
+  return [BigInt(x), below2];
+}
+function double([a, b]) {
+  const shift = BigInt(Math.max(0, b.toString(2).length - a.toString(2).length + 66));
+  const scaled = (a << shift) / b;
+  return Number(scaled | (scaled * b === a << shift ? 0n : 1n)) / 2 ** Number(shift);
+}
+function round([a, b]) {
+  if (a <= 0n)
+    return a ? negate(round([-a, b])) : [0n, 1n];
+  let exponent = a.toString().length - b.toString().length - DIGITS;
+  const scale = (e) => [a * ten(-e), b * ten(e)];
+  if (compare(scale(exponent), [ten(DIGITS), 1n]) >= 0n)
+    exponent++;
+  return [nearest(scale(exponent)) * ten(exponent), ten(-exponent)];
+}
+var ten = (exponent) => exponent > 0 ? 10n ** BigInt(exponent) : 1n;
+var negate = ([a, b]) => [-a, b];
+function exponential([a, b]) {
+  if (a < 0n)
+    return divide([1n, 1n], exponential([-a, b]));
+  const x = (a << BITS) / (b << 20n);
+  let sum = ONE;
+  for (let term = x, n = 2n; term; term = (term * x >> BITS) / n++)
+    sum += term;
+  for (let i = 0; i < 20; i++)
+    sum = sum * sum >> BITS;
+  return [sum, ONE];
+}
+function exp(x) {
+  const value = round(exponential(round(x)));
+  const times = (n) => multiply(value, [n, SLACK]);
+  return { low: times(SLACK - 1n), high: times(SLACK + 1n) };
+}
+function ln(ratio2) {
+  const [a, b] = round(ratio2);
+  const shift = b.toString(2).length - a.toString(2).length;
+  const near = double(shift > 0 ? [a << BigInt(shift), b] : [a, b << BigInt(-shift)]);
+  const [c, d] = fraction(Math.log(near) - shift * Math.LN2);
+  let y = (c << BITS) / d;
+  for (let i = 0; i < 2; i++) {
+    const [e, f] = exponential([y, ONE]);
+    y += (a * f - e * b << BITS + 1n) / (a * f + e * b);
+  }
+  return round([y, ONE]);
+}
+
+// dist/privacy.js
+var logarithm = (loss) => "log" in loss ? loss.log : ln(loss.ratio);
+var inDouble = (loss) => double(logarithm(loss));
+function combine(losses, together) {
+  const ratios = losses.flatMap((each) => "ratio" in each ? [each.ratio] : []);
+  if (ratios.length === losses.length) {
+    return { ratio: reduce(together ? ratios.reduce(multiply) : largest(ratios)) };
+  }
+  const logs = losses.map(logarithm);
+  return { log: fraction(double(together ? logs.reduce(add2) : largest(logs))) };
+}
+function hidden(attribute, attributes) {
+  const pieces = attributes.map(({ ratio: ratio2, share, fake }) => ({
+    ratio: ratio2,
+    low: multiply(share, fake.lows[0]),
+    high: multiply(share, fake.lows[1])
+  }));
+  const sum = (all) => all.reduce((total2, each) => reduce(add2(total2, each)));
+  if (attribute) {
+    const all = sum(pieces.map((each) => each.low));
+    const excess = pieces.map(({ ratio: ratio2, low, high }) => divide(multiply(subtract(ratio2, of(1)), high), add2(all, subtract(high, low))));
+    return { ratio: reduce(add2(of(1), largest(excess))) };
+  }
+  for (let whole = of(0); ; ) {
+    const lows = pieces.map((each) => compare(each.ratio, whole) > 0n ? each.high : each.low);
+    const better = reduce(divide(sum(pieces.map((each, j) => multiply(each.ratio, lows[j]))), sum(lows)));
+    if (compare(better, whole) <= 0n)
+      return { ratio: whole };
+    whole = better;
+  }
+}
+function privacyOf(mechanism2) {
+  const rounded = (loss) => loss ? inDouble(loss) : Infinity;
+  return {
+    report: rounded(mechanism2.loss(false, false)),
+    lifetime: rounded(mechanism2.loss(false, true)),
+    reportAttribute: rounded(mechanism2.loss(true, false)),
+    lifetimeAttribute: rounded(mechanism2.loss(true, true)),
+    history: rounded(mechanism2.history())
+  };
+}
+
+// dist/random.js
+var generator = globalThis.crypto?.getRandomValues?.bind(globalThis.crypto);
+function randomBytes() {
+  if (!generator) {
+    throw new Error('crypto.getRandomValues is missing: in React Native, import "react-native-get-random-values"');
+  }
+  const bytes2 = new Uint8Array(32);
+  generator(bytes2);
+  return bytes2;
+}
+function recordOf({ ks }, value) {
+  const record = [value].flat();
+  const fits = (each, j) => Number.isInteger(each) && each >= 0 && each < ks[j];
+  if (record.length === ks.length && record.every(fits))
+    return record;
+  throw new SpecError(`value must be below k=${ks.join(", ")}, not ${quote(value)}`);
+}
+function randomize(mechanism2, value) {
+  const { label } = mechanism2, record = recordOf(mechanism2, value);
+  if (isTimed(mechanism2) || mechanism2.loss(false, true)) {
+    throw new SpecError(`permanent answers need a Client, not randomize: ${label}`);
+  }
+  return mechanism2.draw(fresh(randomBytes(), label), 0, record);
+}
+
+// dist/canonical.js
+function writeFloat(x) {
+  if (Object.is(x, -0))
+    return "-0.0";
+  if (x < 0)
+    return `-${writeFloat(-x)}`;
+  const [digits, power2] = x.toExponential().split("e");
+  const exponent = Number(power2);
+  if (x && (exponent < -4 || exponent >= 16)) {
+    return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  }
+  const text = String(x);
+  return Number.isInteger(x) ? `${text}.0` : text;
+}
+var writeString = (text) => JSON.stringify(text).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+function write(value) {
+  if (value instanceof Float)
+    return writeFloat(value.value);
+  if (Array.isArray(value))
+    return `[${value.map(write).join(", ")}]`;
+  if (typeof value !== "object" || value === null) {
+    return typeof value === "string" ? writeString(value) : String(value);
+  }
+  const sorted = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+  return `{${sorted.map(([key, each]) => `${writeString(key)}: ${write(each)}`).join(", ")}}`;
+}
+
+// dist/record.js
+function writeRecord({ secret, label, context, ledger, history: history2 }) {
+  const sorted = (all) => [...all].sort((a, b) => a - b);
+  const body = {
+    version: history2 ? 2 : 1,
+    secret: hex(secret),
+    protocol: label,
+    context: hex(context),
+    classes: Object.fromEntries([...ledger.classes].map(([j, each]) => [j, sorted(each)])),
+    reports: Object.fromEntries(ledger.reports),
+    ...history2 && { history: history2 }
+  };
+  const line = `${write(body)}
+`;
+  return `${line}${hex(blake2b(ascii(line), 16))}
+`;
+}
+var damaged = (why) => {
+  throw new SpecError(`the record of the client cannot be used: ${why}`);
+};
+function readRecord(text, check) {
+  const end = text.indexOf("\n") + 1, line = text.slice(0, end);
+  if (!end || text.slice(end) !== `${hex(blake2b(ascii(line), 16))}
+`) {
+    damaged("it is truncated or was altered");
+  }
+  const body = entries("record", parse(line)), version = body.get("version");
+  if (version !== 1 && version !== 2)
+    damaged(`it has version ${quote(version)}`);
+  const fields = ["version", "secret", "protocol", "context", "classes", "reports"];
+  requireFields("record", body, version === 2 ? [...fields, "history"] : fields);
+  const string = (field) => {
+    const given = body.get(field);
+    return typeof given === "string" ? given : damaged(`its ${field} is ${quote(given)}`);
+  };
+  const accounts = (field, read2) => new Map([...entries(field, body.get(field))].map(([j, each]) => [Number(j), read2(each)]));
+  const count = (n) => typeof n === "number" && n >= 0 ? n : damaged(`${quote(n)} is not a number of the ledger`);
+  const secret = unhex(string("secret")), context = unhex(string("context"));
+  const found = {
+    secret,
+    context,
+    label: string("protocol"),
+    ledger: {
+      classes: accounts("classes", (each) => new Set(Array.isArray(each) ? each.map(count) : damaged("its classes are no lists"))),
+      reports: accounts("reports", count)
+    },
+    history: version === 2 ? check(body.get("history"), secret, context) : null
+  };
+  if (found.secret.length !== 32 || writeRecord(found) !== text)
+    damaged("its form is another");
+  return found;
+}
+function addCharges(ledger, charges) {
+  const classes = new Map(ledger.classes), reports = new Map(ledger.reports);
+  let changed = false;
+  for (const [account, memoClass] of charges) {
+    const told = classes.get(account);
+    if (memoClass === null)
+      reports.set(account, (reports.get(account) ?? 0) + 1);
+    else if (told?.has(memoClass))
+      continue;
+    else
+      classes.set(account, /* @__PURE__ */ new Set([...told ?? [], memoClass]));
+    changed = true;
+  }
+  return changed ? { classes, reports } : ledger;
+}
+function spentBy({ classes, reports }, prices) {
+  return double(prices.reduce((sum, price, j) => {
+    const times = (classes.get(j)?.size ?? 0) + (reports.get(j) ?? 0);
+    return times ? add2(sum, multiply(fraction(price), of(times))) : sum;
+  }, of(0)));
+}
+
 // dist/draws.js
+var draws_exports = {};
+__export(draws_exports, {
+  again: () => again,
+  bytes: () => bytes,
+  has: () => has,
+  hash: () => hash,
+  hashed: () => hashed,
+  histogram: () => histogram,
+  ones: () => ones,
+  plan: () => plan,
+  sampled: () => sampled,
+  seed: () => seed,
+  size: () => size,
+  subset: () => subset,
+  symbol: () => symbol,
+  table: () => table,
+  unary: () => unary,
+  uniform: () => uniform,
+  width: () => width
+});
 var HALF = 2n ** 32n;
 var width = (k) => Math.ceil(k / 8);
 var size = (m2) => m2 <= 256 ? 1 : m2 <= 65536 ? 2 : m2 <= 2 ** 32 ? 4 : 8;
@@ -473,10 +778,10 @@ function hashed(source, user, value, prime, g, weights) {
 }
 function toss(next, gamma) {
   for (let run = 1; ; ) {
-    const drawn = next(), choice = below(Number(drawn >> 32n), run, 32);
-    if (choice === void 0)
+    const drawn = next(), choice2 = below(Number(drawn >> 32n), run, 32);
+    if (choice2 === void 0)
       continue;
-    if (choice || drawn % HALF >= gamma)
+    if (choice2 || drawn % HALF >= gamma)
       return run % 2 === 1;
     run++;
   }
@@ -500,169 +805,6 @@ function histogram(source, user, value, k, weight) {
   return Int32Array.from({ length: k }, (_, v2) => Math.max(-LARGEST, Math.min(LARGEST, noise(next, weight) + +(v2 === value))));
 }
 
-// dist/json.js
-var Float = class {
-  value;
-  constructor(value) {
-    this.value = value;
-  }
-};
-var LONGEST = 2 ** 24;
-var DEEPEST = 100;
-var MOST_DIGITS = 4300;
-var SPACE = /[ \t\n\r]*/y;
-var NUMBER = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
-var WORDS = /* @__PURE__ */ new Map([["true", true], ["false", false], ["null", null]]);
-function parse(text) {
-  if (typeof text !== "string" || text.length >= LONGEST) {
-    refuse("text", `a string of less than ${LONGEST} characters`, text);
-  }
-  let at = 0;
-  function fail(why = "is not JSON") {
-    throw new SpecError(`text ${why} at character ${at}: ${quote(text.slice(at, at + 30))}`);
-  }
-  function match(pattern) {
-    pattern.lastIndex = at;
-    const found2 = pattern.exec(text);
-    if (found2)
-      at = pattern.lastIndex;
-    return found2;
-  }
-  function next(character) {
-    match(SPACE);
-    if (text[at] !== character)
-      return false;
-    at++;
-    return true;
-  }
-  function string() {
-    const start = at++;
-    while (at < text.length && text[at] !== '"')
-      at += text[at] === "\\" ? 2 : 1;
-    try {
-      return JSON.parse(text.slice(start, ++at));
-    } catch {
-      at = start;
-      return fail();
-    }
-  }
-  function items(end, read) {
-    if (next(end))
-      return;
-    do
-      read();
-    while (next(","));
-    if (!next(end))
-      fail();
-  }
-  function value(depth) {
-    if (depth > DEEPEST)
-      fail(`is nested more than ${DEEPEST} deep`);
-    if (next("{")) {
-      const object = /* @__PURE__ */ new Map();
-      items("}", () => {
-        match(SPACE);
-        const key = text[at] === '"' ? string() : fail();
-        if (!next(":"))
-          fail();
-        if (object.has(key))
-          fail(`has the key ${quote(key)} twice`);
-        object.set(key, value(depth + 1));
-      });
-      return object;
-    }
-    if (next("[")) {
-      const array = [];
-      items("]", () => array.push(value(depth + 1)));
-      return array;
-    }
-    if (text[at] === '"')
-      return string();
-    for (const [name, each] of WORDS) {
-      if (text.startsWith(name, at)) {
-        at += name.length;
-        return each;
-      }
-    }
-    const [digits, fraction2, exponent] = match(NUMBER) ?? fail();
-    if (fraction2 ?? exponent)
-      return new Float(Number(digits));
-    if (digits.length > MOST_DIGITS)
-      fail("has a number that is too long");
-    const number2 = Number(digits);
-    return Number.isSafeInteger(number2) ? number2 || 0 : BigInt(digits);
-  }
-  const found = value(0);
-  match(SPACE);
-  return at < text.length ? fail() : found;
-}
-
-// dist/canonical.js
-function writeFloat(x) {
-  if (Object.is(x, -0))
-    return "-0.0";
-  if (x < 0)
-    return `-${writeFloat(-x)}`;
-  const [digits, power2] = x.toExponential().split("e");
-  const exponent = Number(power2);
-  if (x && (exponent < -4 || exponent >= 16)) {
-    return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
-  }
-  const text = String(x);
-  return Number.isInteger(x) ? `${text}.0` : text;
-}
-var writeString = (text) => JSON.stringify(text).replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-function write(value) {
-  if (value instanceof Float)
-    return writeFloat(value.value);
-  if (Array.isArray(value))
-    return `[${value.map(write).join(", ")}]`;
-  return typeof value === "string" ? writeString(value) : String(value);
-}
-
-// dist/mechanism.js
-var LARGEST_DOMAIN = 2 ** 32 - 5;
-var fresh = (bytes2, label) => keyed(subkey(bytes2, label));
-var forget = (mechanism2, record) => ({
-  charges: [[0, null]],
-  report: (bytes2) => mechanism2.draw(fresh(bytes2(0), mechanism2.label), 0, record)
-});
-var labelOf = (name, integers, budgets) => {
-  const written = [
-    ...Object.entries(integers).map(([field, each]) => `"${field}": ${each}`),
-    ...Object.entries(budgets).map(([field, each]) => `"${field}": ${writeFloat(each)}`),
-    `"protocol": "${name}"`
-  ];
-  return `{${written.sort().join(", ")}}`;
-};
-function integer(field, value, low, high) {
-  const wanted = `an integer from ${low} to ${high}`;
-  if (typeof value !== "number" || !Number.isInteger(value))
-    return refuse(field, wanted, show(value));
-  return value >= low && value <= high ? value : refuse(field, wanted, value);
-}
-function budget(field, value) {
-  const number2 = value instanceof Float ? value.value : value;
-  const found = typeof number2 === "bigint" ? Number(number2) : number2;
-  if (typeof found === "number" && found > 0 && found < Infinity)
-    return found;
-  return refuse(field, "a finite number greater than 0", show(value));
-}
-var show = (value) => value instanceof Float ? value.value : value;
-function entries(what, spec) {
-  if (spec instanceof Map)
-    return spec;
-  if (typeof spec === "object" && spec && !Array.isArray(spec))
-    return new Map(Object.entries(spec));
-  return refuse(what, "an object", spec);
-}
-function requireFields(what, given, wanted) {
-  const found = [...given.keys()];
-  if (found.length !== wanted.length || !wanted.every((field) => given.has(field))) {
-    throw new SpecError(`${what} must have the fields ${wanted.join(", ")}, not ${quote(found)}`);
-  }
-}
-
 // dist/ranges.js
 function nextPrime(k) {
   for (let prime = k; ; prime++) {
@@ -677,7 +819,7 @@ function bestRange(prime, excess) {
   const P = BigInt(prime), pairs = P * (P - 1n);
   const cost = (g, pair) => {
     const apart = multiply(rest(pair), excess);
-    const top = multiply(add(of(1), multiply(pair, excess)), add(of(g - 1n), apart));
+    const top = multiply(add2(of(1), multiply(pair, excess)), add2(of(g - 1n), apart));
     return divide(top, multiply(apart, apart));
   };
   const even = (g) => cost(g, [P - g, g * (P - 1n)]);
@@ -724,7 +866,7 @@ var HALF2 = of(1, 2);
 var exactly = (epsilon) => fraction(Math.min(epsilon, 1e3));
 var power = (epsilon) => exp(exactly(epsilon)).low;
 function symbolWeights(m2, budget2) {
-  const other = ceil(divide(of(WORD), add(power(budget2.epsilon), of(m2 - 1))));
+  const other = ceil(divide(of(WORD), add2(power(budget2.epsilon), of(m2 - 1))));
   const own = WORD - BigInt(m2 - 1) * other;
   return own <= other ? refuseSmall(budget2) : [own, other];
 }
@@ -735,10 +877,10 @@ function bitWeights(p, q, budget2) {
 }
 function symmetricWeights(budget2) {
   const root2 = exp(multiply(exactly(budget2.epsilon), HALF2)).low;
-  const q = divide(of(1), add(root2, of(1)));
+  const q = divide(of(1), add2(root2, of(1)));
   return bitWeights(rest(q), q, budget2);
 }
-var optimizedWeights = (budget2) => bitWeights(HALF2, divide(of(1), add(power(budget2.epsilon), of(1))), budget2);
+var optimizedWeights = (budget2) => bitWeights(HALF2, divide(of(1), add2(power(budget2.epsilon), of(1))), budget2);
 function thresholdWeights(budget2) {
   const half = multiply(exactly(budget2.epsilon), HALF2);
   const halved = (x) => multiply(exp(x).high, HALF2);
@@ -767,9 +909,9 @@ function thresholdWeights(budget2) {
 }
 function setWeight(budget2) {
   const { epsilon, k } = budget2, e = power(epsilon);
-  const spread = (w) => add(multiply(of(w), e), of(k - w));
+  const spread = (w) => add2(multiply(of(w), e), of(k - w));
   const cost = (w) => divide(multiply(spread(w), spread(w)), of(BigInt(w) * BigInt(k - w)));
-  const near = Number(floor(divide(of(k), add(e, of(1)))));
+  const near = Number(floor(divide(of(k), add2(e, of(1)))));
   const [lower, upper] = [near, near + 1].map((w) => Math.min(Math.max(w, 1), k - 1));
   const omega = compare(cost(upper), cost(lower)) < 0n ? upper : lower;
   const own = floor(divide(multiply(of(WORD * BigInt(omega)), e), spread(omega)));
@@ -791,7 +933,7 @@ function unreachable(epsilon, ratio2) {
 }
 function secondSymbols(m2, first, budget2) {
   const c = power(budget2.epsilon);
-  const reached = multiply(add(c, of(m2 - 1)), chance(first[0] - first[1]));
+  const reached = multiply(add2(c, of(m2 - 1)), chance(first[0] - first[1]));
   const gap = divide(subtract(c, of(1)), reached);
   if (compare(gap, of(1)) >= 0n)
     unreachable(budget2.epsilon, first);
@@ -929,6 +1071,8 @@ function memoized(k, label, memory) {
     constants: second ? { ...first.constants, second } : first.constants,
     accounts: 1,
     loss: (_, lifetime) => lifetime ? first.loss : memory.loss,
+    history: () => null,
+    prices: () => [first.loss],
     one,
     draw: (source, user, [value]) => one(source, user, value),
     recall(own, [value]) {
@@ -944,7 +1088,7 @@ function memoized(k, label, memory) {
 function chain(name, given, make) {
   const k = integer("k", given.k, 2, LARGEST_DOMAIN);
   const eps_perm = budget("eps_perm", given.eps_perm), eps_1 = budget("eps_1", given.eps_1);
-  return memoized(k, labelOf(name, { k }, { eps_perm, eps_1 }), make({ field: "eps_perm", epsilon: eps_perm, k }, { field: "eps_1", epsilon: eps_1, k }));
+  return memoized(k, labelOf("protocol", name, { k, eps_perm: writeFloat(eps_perm), eps_1: writeFloat(eps_1) }), make({ field: "eps_perm", epsilon: eps_perm, k }, { field: "eps_1", epsilon: eps_1, k }));
 }
 var symbolLoss = (first, second) => {
   const [p, q] = throughBoth(first, second);
@@ -1059,8 +1203,104 @@ function DBitFlipPM(given) {
     refuse("d_bits", "small enough for addresses below 2^53", d_bits);
   }
   const weights = symmetricWeights({ field: "eps_perm", epsilon, k });
-  const label = labelOf("DBitFlipPM", { k, b, d_bits }, { eps_perm: epsilon });
+  const eps_perm = writeFloat(epsilon);
+  const label = labelOf("protocol", "DBitFlipPM", { k, b, d_bits, eps_perm });
   return memoized(k, label, heldBits(k, b, d_bits, weights));
+}
+
+// dist/blocks.js
+function ways(s, bits2) {
+  const idle = 2n ** BigInt(bits2) - 2n;
+  let found = [1n];
+  for (let i = 0; i < s; i++) {
+    found = Array.from({ length: found.length + 2 }, (_, m2) => (found[m2] ?? 0n) + idle * (found[m2 - 1] ?? 0n) + (found[m2 - 2] ?? 0n));
+  }
+  return found;
+}
+function ball(s, budget2) {
+  const c = power(budget2.epsilon), spread = multiply(of(s), subtract(c, of(1)));
+  const most = ceil(subtract(compare(spread, of(2)) > 0n ? spread : of(2), of(1)));
+  let best;
+  for (let bits3 = 1; bits3 <= Math.min(60, most.toString(2).length + 1); bits3++) {
+    const all = 2n ** BigInt(bits3 * s), counts = ways(s, bits3);
+    let above = 0n, sums = 0n;
+    for (let edge2 = s; edge2 > 0; edge2--) {
+      above += counts[s + edge2];
+      sums += BigInt(edge2) * counts[s + edge2];
+      if (!above)
+        continue;
+      const below2 = all - above, told = multiply(c, of(above));
+      const weight = floor(divide(multiply(of(WORD), told), add2(told, of(below2))));
+      const gain = weight * below2 - (WORD - weight) * above;
+      if (gain <= 0n)
+        continue;
+      const cost = of((above * below2) ** 2n, (sums * gain) ** 2n * 2n ** BigInt(bits3));
+      if (best && compare(cost, best.cost) >= 0n)
+        continue;
+      best = {
+        cost,
+        bits: bits3,
+        edge: edge2,
+        high: reduce([weight * all, WORD * above]),
+        low: reduce([(WORD - weight) * all, WORD * below2])
+      };
+    }
+  }
+  if (!best)
+    return refuseSmall(budget2);
+  const { bits: bits2, edge, high, low } = best;
+  return { symbols: s, bits: bits2, density: (m2) => m2 >= edge ? high : low };
+}
+function linear(s, budget2) {
+  const [weight] = symbolWeights(2, budget2), gap = 2n * weight - WORD;
+  const density = (m2) => reduce([WORD * BigInt(s) + gap * BigInt(m2), WORD * BigInt(s)]);
+  return { symbols: s, bits: 1, density };
+}
+function meanDensity({ symbols: symbols2, bits: bits2, density }, n, m2) {
+  const left = symbols2 - n;
+  const total2 = ways(left, bits2).reduce((sum, count, i) => count ? add2(sum, multiply(of(count), density(m2 + i - left))) : sum, of(0));
+  return reduce(divide(total2, of(2n ** BigInt(bits2 * left))));
+}
+function choose(n, k) {
+  let found = 1n;
+  for (let i = 0; i < k; i++)
+    found = found * BigInt(n - i) / BigInt(i + 1);
+  return found;
+}
+function drawBlock({ symbols: s, bits: bits2, density }, source) {
+  const next = source.on(0), idle = 2n ** BigInt(bits2) - 2n;
+  const outcomes = [];
+  for (let plus2 = 0; plus2 <= s; plus2++) {
+    for (let minus2 = 0; minus2 <= s - plus2; minus2++) {
+      const count = choose(s, plus2) * choose(s - plus2, minus2) * idle ** BigInt(s - plus2 - minus2);
+      if (count)
+        outcomes.push({ plus: plus2, minus: minus2, chance: multiply(of(count), density(plus2 - minus2)) });
+    }
+  }
+  const common2 = outcomes.reduce((all, { chance: [, d] }) => all * reduce([all, d])[1], 1n);
+  const weights = outcomes.map(({ chance: [a, d] }) => a * (common2 / d));
+  const total2 = weights.reduce((sum, each) => sum + each, 0n), length = total2.toString(2).length;
+  let drawn = total2;
+  while (drawn >= total2) {
+    drawn = 0n;
+    for (let i = 0; i < length; i += 64)
+      drawn = drawn * WORD + next();
+    drawn >>= BigInt(-length & 63);
+  }
+  let chosen = 0;
+  while (drawn >= weights[chosen])
+    drawn -= weights[chosen++];
+  let { plus, minus } = outcomes[chosen];
+  return Array.from({ length: s }, (_, i) => {
+    const left = BigInt(s - i);
+    let place = left > 1n ? next() : 0n;
+    while (place >= WORD - WORD % left)
+      place = next();
+    const z = Number(place % left);
+    if (z < plus)
+      return plus--, 1;
+    return z < plus + minus ? (minus--, -1) : 0;
+  });
 }
 
 // dist/protocols.js
@@ -1069,10 +1309,12 @@ function oneShot(name, given, make, largest2 = LARGEST_DOMAIN) {
   const round2 = make({ field: "epsilon", epsilon, k });
   const protocol = {
     ...round2,
-    label: labelOf(name, { k }, { epsilon }),
+    label: labelOf("protocol", name, { k, epsilon: writeFloat(epsilon) }),
     ks: [k],
     accounts: 1,
     loss: (_, lifetime) => lifetime ? null : round2.loss,
+    history: () => null,
+    prices: () => [round2.loss],
     one: round2.draw,
     draw: (source, user, [value]) => round2.draw(source, user, value),
     recall: (_, record) => forget(protocol, record)
@@ -1089,72 +1331,342 @@ var SS = (given) => oneShot("SS", given, sets);
 var SHE = (given) => oneShot("SHE", given, histograms, 2 ** 28);
 var HR = (given) => oneShot("HR", given, hadamard, 2 ** 31 - 1);
 
-// dist/random.js
-var generator = globalThis.crypto?.getRandomValues?.bind(globalThis.crypto);
-function randomBytes() {
-  if (!generator) {
-    throw new Error('crypto.getRandomValues is missing: in React Native, import "react-native-get-random-values"');
+// dist/timed.js
+var LARGEST_HISTORY = 2 ** 31 - 1;
+var choice = (field, given, among) => among.includes(given) ? given : refuse(field, `one of ${among.join(", ")}`, given);
+function history(design) {
+  const { label, k, rounds, kinds, grounded, row: row2, values, window } = design;
+  const each = !row2 && k > 2 ? 2 : 1, symbols2 = each === 2 ? k : 1;
+  const rowBytes = row2 ? size(2 ** Math.ceil(Math.log2(k))) : 0;
+  const blocks = kinds.flatMap(({ block }) => block ?? []);
+  const step = blocks.length ? rowBytes + 2 * width(symbols2) : 0;
+  const length = 1 + Math.max(step, values?.bytes ?? 0);
+  const noise2 = blocks.every(({ bits: bits2 }) => bits2 <= 16) ? 2 : 8;
+  if (rounds * length > LARGEST_HISTORY) {
+    refuse("rounds", `few enough for ${LARGEST_HISTORY} bytes of reports`, rounds);
   }
-  const bytes2 = new Uint8Array(32);
-  generator(bytes2);
-  return bytes2;
-}
-function recordOf({ ks }, value) {
-  const record = [value].flat();
-  const fits = (each, j) => Number.isInteger(each) && each >= 0 && each < ks[j];
-  if (record.length === ks.length && record.every(fits))
-    return record;
-  throw new SpecError(`value must be below k=${ks.join(", ")}, not ${quote(value)}`);
-}
-function randomize(mechanism2, value) {
-  const { label } = mechanism2, record = recordOf(mechanism2, value);
-  if (mechanism2.loss(false, true)) {
-    throw new SpecError(`permanent answers need a Client, not randomize: ${label}`);
+  const before = grounded ? 1 : 2;
+  const steps = (kind) => Math.floor(rounds / kind.length) - before + 1;
+  function tell(memory, { block, path, round: round2, entry }, wanted) {
+    const base = memory.part("base"), told = new Int8Array(symbols2);
+    for (let p = 0; p < symbols2; p++) {
+      const address = (round2 * symbols2 + p) * noise2;
+      const head = noise2 === 2 ? base.number(address, 2) >> 16 - block.bits : Number(word(base, address) >> BigInt(64 - block.bits));
+      told[p] = head === 0 ? 1 : head === 1 ? -1 : 0;
+    }
+    if (wanted.length && entry >= 0) {
+      const entries2 = drawBlock(block, memory.part("block"));
+      wanted.forEach(([place, sign], i) => told[place] = sign * entries2[entry + i]);
+    }
+    const content = new Uint8Array(step);
+    if (row2)
+      content.set(bytes(path.row, rowBytes));
+    told.forEach((symbol2, p) => {
+      const at = rowBytes + (p >> 3), bit = 1 << (p & 7);
+      if (symbol2)
+        content[at] |= bit;
+      if (symbol2 < 0)
+        content[at + width(symbols2)] |= bit;
+    });
+    return content;
   }
-  return mechanism2.draw(fresh(randomBytes(), label), 0, record);
+  function changes(from, to, path) {
+    if (each === 2)
+      return from === to ? [] : [[from, -1], [to, 1]];
+    const sign = row2 ? ones(path.row & from) % 2 - ones(path.row & to) % 2 : to - from;
+    return sign ? [[0, sign]] : [];
+  }
+  function answer(memory, state, value, round2) {
+    const path = design.path(memory.part("plan")), kind = kinds[path.kind], t = round2 + 1;
+    const wrap2 = (content2) => {
+      const report = new Uint8Array(length);
+      report[0] = design.first + path.kind;
+      report.set(content2, 1);
+      return hex(report);
+    };
+    const now = { ...state, last: round2, answer: null };
+    const { block, length: stride } = kind;
+    if (!block) {
+      const due = round2 % window === path.round;
+      return due ? { ...now, answer: wrap2(values.one(memory.part("value"), round2, value)) } : now;
+    }
+    if (t % stride)
+      return now;
+    const roomy = block.symbols >= each * steps(kind);
+    const began = Math.ceil((state.first + 1) / stride) * stride;
+    const missed = state.asked[0] !== t - stride;
+    const stopped = state.stopped || state.restorable && !roomy && began < t && missed;
+    const after = { ...now, stopped, starts: [value], asked: [t] };
+    if (missed || stopped)
+      return after;
+    const wanted = changes(state.starts[0], value, path);
+    const fits = roomy || state.told + each <= block.symbols;
+    const entry = roomy ? each * (t / stride - before) : state.told;
+    const content = tell(memory, { block, path, round: round2, entry: fits ? entry : -1 }, wanted);
+    const told = state.told + (wanted.length && !roomy && fits ? each : 0);
+    return { ...after, told, answer: wrap2(content) };
+  }
+  function isReport(text, round2) {
+    const report = unhex(text), at = report[0] - design.first, kind = kinds[at], t = round2 + 1;
+    if (hex(report) !== text || report.length !== length || !kind)
+      return false;
+    const content = report.subarray(1), used = kind.block ? step : values.bytes;
+    if (content.subarray(used).some(Boolean))
+      return false;
+    const { block, length: stride } = kind;
+    if (!block)
+      return true;
+    return t % stride === 0 && (grounded || t > stride);
+  }
+  function loss(_, lifetime) {
+    const known = (block, n) => largest([meanDensity(block, n, n), divide(of(1), meanDensity(block, n, -n))]);
+    const ratios = kinds.map((kind) => {
+      const { block } = kind;
+      if (!block)
+        return values.loss(false, false).ratio;
+      if (lifetime)
+        return known(block, +grounded);
+      if (grounded && steps(kind) === 1)
+        return known(block, each);
+      return divide(meanDensity(block, each, each), meanDensity(block, each, -each));
+    });
+    return { ratio: repeat(largest(ratios), lifetime) };
+  }
+  function repeat([a, b], all) {
+    const often = BigInt(all ? Math.ceil(rounds / window) : 1);
+    return reduce([a ** often, b ** often]);
+  }
+  function whole() {
+    const ratios = kinds.map((kind) => {
+      const { block } = kind, z = steps(kind);
+      if (!block)
+        return values.loss(false, false).ratio;
+      const mean = (n, m2) => meanDensity(block, n, m2);
+      if (!grounded || z > block.symbols) {
+        return divide(mean(block.symbols, block.symbols), mean(block.symbols, -block.symbols));
+      }
+      return largest([
+        divide(mean(z, z), mean(z - 1, 1 - z)),
+        divide(mean(z - 1, z - 1), mean(z, -z))
+      ]);
+    });
+    return { ratio: repeat(largest(ratios), true) };
+  }
+  return {
+    label,
+    rounds,
+    bytes: length,
+    ks: [k],
+    accounts: 1,
+    loss,
+    history: whole,
+    prices: () => [whole()],
+    begin: (_, first, restorable) => ({
+      first: integer("first_round", first, 0, rounds - 1),
+      last: first - 1,
+      told: 0,
+      stopped: false,
+      starts: [0],
+      asked: [grounded && first === 0 ? 0 : -1],
+      answer: null,
+      restorable
+    }),
+    ask(memory, kept, [value], round2) {
+      const state = kept;
+      if (integer("round", round2, 0, rounds - 1) < Math.max(state.first, state.last)) {
+        throw new SpecError(`round=${round2} is over, or before the first round`);
+      }
+      const after = round2 === state.last ? state : answer(memory, state, value, round2);
+      const report = after.answer === null ? null : unhex(after.answer);
+      return { kept: after, report, charges: report ? [[0, 0]] : [] };
+    },
+    check(_, given) {
+      const found = entries("history", given);
+      const fields = ["first", "last", "told", "stopped", "starts", "asked", "answer", "restorable"];
+      requireFields("history", found, fields);
+      const number2 = (field, low, high) => integer(field, found.get(field), low, high);
+      const first = number2("first", 0, rounds - 1), last = number2("last", first - 1, rounds - 1);
+      const flag = (field) => choice(field, found.get(field), [true, false]);
+      const one = (field, low, high) => {
+        const list = found.get(field);
+        if (!Array.isArray(list) || list.length !== 1)
+          return refuse(field, "a list of one entry", list);
+        return [integer(field, list[0], low, high)];
+      };
+      const text = found.get("answer");
+      if (text !== null && !(typeof text === "string" && last >= first && isReport(text, last))) {
+        refuse("answer", "a report, or null", text);
+      }
+      return {
+        first,
+        last,
+        told: number2("told", 0, 2 ** 16),
+        stopped: flag("stopped"),
+        starts: one("starts", 0, k - 1),
+        asked: one("asked", -1, rounds),
+        answer: text,
+        restorable: flag("restorable")
+      };
+    }
+  };
 }
 
-// dist/privacy.js
-var logarithm = (loss) => "log" in loss ? loss.log : ln(loss.ratio);
-var largest = (all) => all.reduce((most, each) => compare(each, most) > 0n ? each : most);
-function combine(losses, together) {
-  const ratios = losses.flatMap((each) => "ratio" in each ? [each.ratio] : []);
-  if (ratios.length === losses.length) {
-    return { ratio: reduce(together ? ratios.reduce(multiply) : largest(ratios)) };
+// dist/histories.js
+var MOST_ROUNDS = 2 ** 16;
+var MOST_CHANGES = 32;
+var VALUES = { SS, GRR, OUE, SUE, THE, HR };
+var plain = (given) => given instanceof Float ? given.value : given;
+function valuesOf(name, k, epsilon) {
+  if (!Object.hasOwn(VALUES, name)) {
+    refuse("protocol", `one of ${Object.keys(VALUES).join(", ")}`, name);
   }
-  const logs = losses.map(logarithm);
-  return { log: fraction(double(together ? logs.reduce(add) : largest(logs))) };
+  return VALUES[name]({ k, epsilon });
 }
-function hidden(attribute, attributes) {
-  const pieces = attributes.map(({ ratio: ratio2, share, fake }) => ({
-    ratio: ratio2,
-    low: multiply(share, fake.lows[0]),
-    high: multiply(share, fake.lows[1])
+var powers = (most) => Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, h) => 2 ** h);
+function Once(given) {
+  const values = valuesOf(given.protocol, given.k, given.epsilon), k = values.ks[0];
+  const rounds = integer("rounds", given.rounds, 2, MOST_ROUNDS);
+  const window = given.window === null ? null : integer("window", given.window, 1, MOST_ROUNDS);
+  const every = Math.min(window ?? rounds, rounds);
+  return history({
+    label: labelOf("history", "Once", {
+      k,
+      rounds,
+      epsilon: writeFloat(budget("epsilon", given.epsilon)),
+      window: `${window}`,
+      protocol: `"${given.protocol}"`
+    }),
+    k,
+    rounds,
+    values,
+    kinds: [{ length: 0 }],
+    first: 0,
+    grounded: false,
+    row: false,
+    window: every,
+    path: (plan2) => ({ kind: 0, round: uniform(plan2.part("round"), 0, every), row: 1 })
+  });
+}
+function Steps(given) {
+  const values = valuesOf(given.protocol, given.k, given.epsilon), k = values.ks[0];
+  const rounds = integer("rounds", given.rounds, 2, MOST_ROUNDS);
+  const changes = integer("changes", given.changes, 1, MOST_CHANGES);
+  const row2 = choice("encoding", given.encoding, ["unary", "row"]) === "row";
+  const share = choice("values", plain(given.values), [0.5, 0.75, 1]);
+  const own = { field: "epsilon", epsilon: budget("epsilon", given.epsilon), k };
+  const each = !row2 && k > 2 ? 2 : 1, order = 2 ** Math.ceil(Math.log2(k));
+  const lengths2 = share === 1 ? [] : powers(rounds / 2);
+  const tosses = { 0.5: 1n, 0.75: 2n, 1: 0n }[share];
+  return history({
+    label: labelOf("history", "Steps", {
+      k,
+      rounds,
+      changes,
+      epsilon: writeFloat(own.epsilon),
+      values: writeFloat(share),
+      protocol: `"${given.protocol}"`,
+      encoding: row2 ? '"row"' : '"unary"'
+    }),
+    k,
+    rounds,
+    values,
+    row: row2,
+    kinds: [{ length: 0 }, ...lengths2.map((length) => ({
+      length,
+      block: ball(each * Math.min(changes, Math.floor(rounds / length) - 1), own)
+    }))],
+    first: 0,
+    grounded: false,
+    window: rounds,
+    path(plan2) {
+      const coins = word(plan2.part("kind"), 0), bit = (i) => coins >> 63n - i & 1n;
+      let kind = 0;
+      if (tosses && coins >> 64n - tosses === 2n ** tosses - 1n) {
+        for (kind = 1; kind < lengths2.length && bit(tosses + BigInt(kind - 1)); )
+          kind++;
+      }
+      return {
+        kind,
+        round: uniform(plan2.part("round"), 0, rounds),
+        row: row2 && order > 2 ? 1 + uniform(plan2.part("row"), 0, order - 1) : 1
+      };
+    }
+  });
+}
+function Tree(given) {
+  const rounds = integer("rounds", given.rounds, 2, MOST_ROUNDS);
+  const changes = integer("changes", given.changes, 1, MOST_CHANGES);
+  const own = { field: "epsilon", epsilon: budget("epsilon", given.epsilon), k: 2 };
+  const kernel = choice("kernel", given.kernel, ["ball", "linear"]);
+  const make = kernel === "ball" ? ball : linear;
+  const kinds = powers(rounds).map((length) => ({
+    length,
+    block: make(Math.min(changes, Math.floor(rounds / length)), own)
   }));
-  const sum = (all) => all.reduce((total2, each) => reduce(add(total2, each)));
-  if (attribute) {
-    const all = sum(pieces.map((each) => each.low));
-    const excess = pieces.map(({ ratio: ratio2, low, high }) => divide(multiply(subtract(ratio2, of(1)), high), add(all, subtract(high, low))));
-    return { ratio: reduce(add(of(1), largest(excess))) };
-  }
-  for (let whole = of(0); ; ) {
-    const lows = pieces.map((each) => compare(each.ratio, whole) > 0n ? each.high : each.low);
-    const better = reduce(divide(sum(pieces.map((each, j) => multiply(each.ratio, lows[j]))), sum(lows)));
-    if (compare(better, whole) <= 0n)
-      return { ratio: whole };
-    whole = better;
-  }
+  return history({
+    label: labelOf("history", "Tree", {
+      rounds,
+      changes,
+      epsilon: writeFloat(own.epsilon),
+      kernel: `"${kernel}"`
+    }),
+    k: 2,
+    rounds,
+    kinds,
+    first: 1,
+    grounded: true,
+    row: false,
+    window: rounds,
+    path: (plan2) => ({ kind: uniform(plan2.part("kind"), 0, kinds.length), round: 0, row: 1 })
+  });
 }
-function privacyOf(mechanism2) {
-  const loss = (attribute, lifetime) => {
-    const found = mechanism2.loss(attribute, lifetime);
-    return found ? double(logarithm(found)) : Infinity;
+
+// dist/over_time.js
+function histories(parts) {
+  const all = parts.filter(isTimed);
+  if (!all.length)
+    return null;
+  const nested = all.some((each) => "parts" in each);
+  if (nested || all.length < parts.length || all.some((each) => each.rounds !== all[0].rounds)) {
+    throw new SpecError("protocols must all have the same number of rounds, and must not be nested");
+  }
+  return all;
+}
+function overTime(parts, { own, charge, ...solution }, put2) {
+  const each = (memory, make) => {
+    const sampled2 = put2 && uniform(memory.part("attribute"), 0, parts.length);
+    return parts.map((part, j) => sampled2 === null || sampled2 === j ? make(part, j, memory.part(j)) : null);
   };
   return {
-    report: loss(false, false),
-    lifetime: loss(false, true),
-    reportAttribute: loss(true, false),
-    lifetimeAttribute: loss(true, true)
+    ...solution,
+    rounds: parts[0].rounds,
+    begin: (memory, first, restorable) => ({
+      parts: each(memory, (part, _, mine) => part.begin(mine, first, restorable))
+    }),
+    ask(memory, kept, record, round2) {
+      const states = kept.parts;
+      const asked = each(memory, (part, j, mine) => part.ask(mine, states[j], own(j, record), round2));
+      const after = { parts: asked.map((one) => one && one.kept) };
+      const charges = asked.flatMap((one, j) => one ? charge(j, one.charges) : []);
+      const sent = asked.findIndex((one) => one?.report);
+      if (sent < 0)
+        return { kept: after, report: null, charges };
+      const report = put2 ? put2(sent, asked[sent].report) : concat(...asked.map((one, j) => one.report ?? new Uint8Array(parts[j].bytes).fill(255)));
+      return { kept: after, report, charges };
+    },
+    check(memory, given) {
+      const found = entries("history", given);
+      requireFields("history", found, ["parts"]);
+      const list = found.get("parts");
+      if (!Array.isArray(list) || list.length !== parts.length) {
+        return refuse("parts", `a list of ${parts.length} states`, list);
+      }
+      const states = each(memory, (part, j, mine) => part.check(mine, list[j]));
+      if (states.some((state, j) => !state && list[j] !== null)) {
+        refuse("parts", "null where nothing is reported", list);
+      }
+      return { parts: states };
+    }
   };
 }
 
@@ -1184,65 +1696,72 @@ var lengths = (parts) => parts.map((each) => each.bytes);
 function independent(name, parts, size_, together) {
   const columns = starts(parts.map((each) => each.ks.length));
   const accounts = starts(parts.map((each) => each.accounts));
+  const join = (of2, all) => {
+    const losses = parts.flatMap((each) => of2(each) ?? []);
+    return losses.length < parts.length ? null : combine(losses, all);
+  };
   return {
     ...common(name, parts, size_),
     accounts: total(parts.map((each) => each.accounts)),
-    loss(attribute, lifetime) {
-      const losses = parts.flatMap((each) => each.loss(attribute, lifetime) ?? []);
-      return losses.length < parts.length ? null : combine(losses, together && !attribute);
-    },
-    /** Draws the report of part j, with the values of this part of a record. */
-    part: (j, source, user, record) => parts[j].draw(source.part(j), user, own(j, record)),
-    /** Derives the state of part j, with its place among accounts and attributes. */
-    remember(j, memory, record) {
-      const { charges, report } = parts[j].recall(memory.part(j), own(j, record));
-      return {
-        charges: charges.map(([account, memoClass]) => [accounts[j] + account, memoClass]),
-        report: (fresh2) => report((i) => fresh2(columns[j] + i))
-      };
-    }
+    prices: () => parts.flatMap((each) => each.prices()),
+    loss: (attribute, lifetime) => join((each) => each.loss(attribute, lifetime), together && !attribute),
+    history: () => join((each) => each.history(), together),
+    /** The values of part j in a record. */
+    own: (j, record) => record.slice(columns[j], columns[j] + parts[j].ks.length),
+    /** Charges of part j, on the accounts of the solution. */
+    charge: (j, charges) => charges.map(([account, memoClass]) => [accounts[j] + account, memoClass]),
+    columns
   };
-  function own(j, record) {
-    return record.slice(columns[j], columns[j] + parts[j].ks.length);
-  }
 }
 function SPL(parts) {
-  const { part, remember, ...solution } = independent("SPL", parts, total(lengths(parts)), true);
+  const over = histories(parts), length = total(lengths(parts));
+  if (over)
+    return overTime(over, independent("SPL", over, length, true), null);
+  const plain3 = parts;
+  const { own, charge, columns, ...solution } = independent("SPL", plain3, length, true);
   return {
     ...solution,
-    draw: (source, user, record) => concat(...parts.map((_, j) => part(j, source, user, record))),
+    draw: (source, user, record) => concat(...plain3.map((each, j) => each.draw(source.part(j), user, own(j, record)))),
     recall(memory, record) {
-      const recalled = parts.map((_, j) => remember(j, memory, record));
+      const recalled = plain3.map((each, j) => each.recall(memory.part(j), own(j, record)));
       return {
-        charges: recalled.flatMap((each) => each.charges),
-        report: (fresh2) => concat(...recalled.map((each) => each.report(fresh2)))
+        charges: recalled.flatMap((each, j) => charge(j, each.charges)),
+        report: (fresh2) => concat(...recalled.map((each, j) => each.report((i) => fresh2(columns[j] + i))))
       };
     }
   };
+}
+function wrap(j, report, head, length) {
+  const whole = new Uint8Array(length);
+  whole.set(bytes(j, head));
+  whole.set(report, head);
+  return whole;
 }
 function SMP(parts) {
   const m2 = parts.length, head = size(m2), length = head + Math.max(...lengths(parts));
-  const { part, remember, ...solution } = independent("SMP", parts, length, false);
-  const wrap = (j, report) => {
-    const whole = new Uint8Array(length);
-    whole.set(bytes(j, head));
-    whole.set(report, head);
-    return whole;
-  };
+  const over = histories(parts);
+  const put2 = (j, report) => wrap(j, report, head, length);
+  if (over)
+    return overTime(over, independent("SMP", over, length, false), put2);
+  const plain3 = parts;
+  const { own, charge, columns, ...solution } = independent("SMP", plain3, length, false);
   return {
     ...solution,
     draw(source, user, record) {
-      const choice = source.part("attribute"), j = uniform(choice, user, m2);
+      const choice2 = source.part("attribute"), j = uniform(choice2, user, m2);
       let number2 = user - user % NUMBERED_TOGETHER;
       for (let u = number2; u < user; u++)
-        if (uniform(choice, u, m2) === j)
+        if (uniform(choice2, u, m2) === j)
           number2++;
-      return wrap(j, part(j, source, number2, record));
+      return put2(j, plain3[j].draw(source.part(j), number2, own(j, record)));
     },
     recall(memory, record) {
       const j = uniform(memory.part("attribute"), 0, m2);
-      const { charges, report } = remember(j, memory, record);
-      return { charges, report: (fresh2) => wrap(j, report(fresh2)) };
+      const { charges, report } = plain3[j].recall(memory.part(j), own(j, record));
+      return {
+        charges: charge(j, charges),
+        report: (fresh2) => put2(j, report((i) => fresh2(columns[j] + i)))
+      };
     }
   };
 }
@@ -1252,7 +1771,7 @@ function balance(fakes) {
     if (compare(low, high)) {
       throw new SpecError('balance=true needs fakes with one lower ratio: use fake="zero"');
     }
-    return sum = reduce(add(sum, divide(of(1), low)));
+    return sum = reduce(add2(sum, divide(of(1), low)));
   });
   const edges = sums.map((each) => nearest(divide(multiply(of(WORD), each), sum)));
   return edges.map((edge, j) => {
@@ -1279,6 +1798,8 @@ function RSFD(parts, { fake: kind, balance: given }) {
     ...common("RSFD", parts, total(lengths(parts)), options),
     weights,
     accounts: 1,
+    history: () => null,
+    prices: () => [solution.loss(false, false)],
     loss(attribute, lifetime) {
       if (lifetime)
         return null;
@@ -1289,8 +1810,8 @@ function RSFD(parts, { fake: kind, balance: given }) {
       })));
     },
     draw(source, user, record) {
-      const choice = source.part("attribute");
-      const own = weights ? sampled(choice, user, weights) : uniform(choice, user, d);
+      const choice2 = source.part("attribute");
+      const own = weights ? sampled(choice2, user, weights) : uniform(choice2, user, d);
       return concat(...hiding.map(({ protocol, fake }, j) => {
         let value = record[j];
         if (j !== own) {
@@ -1311,6 +1832,11 @@ var SOLUTIONS = ["SPL", "SMP", "RSFD"];
 var DEEPEST2 = 8;
 var MOST = 2 ** 10;
 var VERSION = 1;
+var HISTORIES = {
+  Once: [Once, ["k", "epsilon", "rounds", "protocol", "window"]],
+  Steps: [Steps, ["k", "epsilon", "rounds", "changes", "protocol", "encoding", "values"]],
+  Tree: [Tree, ["epsilon", "rounds", "changes", "kernel"]]
+};
 var listed = (makes, fields) => Object.entries(makes).map(([name, make]) => [name, [make, fields]]);
 var PROTOCOLS = new Map([
   ...listed(ONE_ROUND, ["k", "epsilon"]),
@@ -1326,7 +1852,7 @@ function mechanism(spec) {
 }
 function nameOf(given) {
   const field = given.has("history") ? "history" : "protocol", name = given.get(field);
-  const known = field === "protocol" ? [...PROTOCOLS.keys(), ...SOLUTIONS] : [];
+  const known = field === "protocol" ? [...PROTOCOLS.keys(), ...SOLUTIONS] : Object.keys(HISTORIES);
   return known.includes(name) ? name : refuse(field, `one that devices support (${known.join(", ")})`, name);
 }
 function countLeaves(spec, depth) {
@@ -1340,6 +1866,11 @@ function countLeaves(spec, depth) {
 }
 function build(spec) {
   const given = entries("protocols", spec), name = nameOf(given);
+  if (given.has("history")) {
+    const [make, fields] = HISTORIES[name];
+    requireFields(`spec of ${name}`, given, ["history", ...fields]);
+    return make(Object.fromEntries(given));
+  }
   const wanted = (fields) => requireFields(`spec of ${name}`, given, ["protocol", ...fields]);
   const protocol = PROTOCOLS.get(name);
   if (protocol) {
@@ -1456,7 +1987,7 @@ var Survey = class _Survey {
   }
   /** True if answers are permanent: then a client has to remember, and `randomize` refuses. */
   get longitudinal() {
-    return this.solution.loss(false, true) !== null;
+    return isTimed(this.solution) || this.solution.loss(false, true) !== null;
   }
   /** Returns the index of each answer among the categories of its attribute. */
   encode(answers) {
@@ -1483,9 +2014,164 @@ var Survey = class _Survey {
   }
 };
 
+// dist/client.js
+var LimitReached = class extends Error {
+  name = "LimitReached";
+};
+var LEFT = "left\n";
+var memoryOf = ({ label }, secret, context) => keyed(blake2b(concat(ascii(`client ${label.length} ${label}`), context), 32, secret));
+var Client = class _Client {
+  #survey;
+  #mechanism;
+  #store;
+  #limit;
+  #identity;
+  /** True if the browser has promised to keep the record. */
+  persistent;
+  constructor(of2, store, limit, kept, persistent) {
+    this.#survey = of2 instanceof Survey ? of2 : null;
+    this.#mechanism = of2 instanceof Survey ? of2.solution : of2;
+    this.#store = store;
+    this.#limit = limit;
+    this.#identity = identityOf(kept);
+    this.persistent = persistent;
+  }
+  /** Makes a secret and a record, after consent and nowhere else. */
+  static async begin(of2, store, options = {}) {
+    const mechanism2 = of2 instanceof Survey ? of2.solution : of2, limit = limitOf(options);
+    const { context = new Uint8Array(), again: again2, firstRound = 0, restorable = true } = options;
+    const persistent = await persist(store, true), secret = randomBytes();
+    if (!isTimed(mechanism2) && (firstRound || !restorable)) {
+      throw new SpecError("firstRound and restorable are for mechanisms with rounds");
+    }
+    const made = {
+      secret,
+      context,
+      label: mechanism2.label,
+      ledger: { classes: /* @__PURE__ */ new Map(), reports: /* @__PURE__ */ new Map() },
+      history: isTimed(mechanism2) ? mechanism2.begin(memoryOf(mechanism2, secret, context), firstRound, restorable) : null
+    };
+    await store.update((kept) => {
+      if (kept === LEFT && !again2) {
+        throw new Error("somebody has left here: to begin again costs as much again, so say again: true");
+      }
+      if (kept !== null && kept !== LEFT)
+        throw new Error("a client has begun here: open it");
+      return [writeRecord(made), null];
+    });
+    return new _Client(of2, store, limit, made, persistent);
+  }
+  /** Opens a record, or returns null if nobody has begun here. */
+  static async open(of2, store, options = {}) {
+    const limit = limitOf(options);
+    const kept = await store.update((text) => [text, text]);
+    if (kept === null || kept === LEFT)
+      return null;
+    const found = read(kept, of2, options.context ?? new Uint8Array());
+    return new _Client(of2, store, limit, found, await persist(store, false));
+  }
+  /** Puts a record that was exported into an empty store. */
+  static async import(text, of2, store) {
+    const found = read(text, of2, null);
+    await store.update((kept) => {
+      if (kept !== null && kept !== LEFT)
+        throw new Error("a client has begun here: open it");
+      return [text, null];
+    });
+    return new _Client(of2, store, void 0, found, await persist(store, true));
+  }
+  /** Makes a report, after its charge is stored. Null: a history is silent in this round. */
+  async report(answers, options = {}) {
+    const record = this.#survey ? this.#survey.encode(answers) : recordOf(this.#mechanism, answers);
+    const mechanism2 = this.#mechanism, { round: round2 } = options;
+    if (isTimed(mechanism2) !== (round2 !== void 0)) {
+      throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round2)}`);
+    }
+    const draw = await this.#store.update((kept) => {
+      this.#own(kept);
+      return respond(mechanism2, kept, record, { round: round2, limit: this.#limit });
+    });
+    return draw();
+  }
+  /** The budget that this record has spent. */
+  async spent() {
+    return spentBy((await this.#read()).ledger, pricesOf(this.#mechanism));
+  }
+  /** Deletes the secret, and leaves a mark that somebody left. Sent reports stay sent. */
+  async leave() {
+    await this.#store.update((kept) => {
+      this.#own(kept);
+      return [LEFT, null];
+    });
+  }
+  /** The record as a client file, for a backup or another device. It holds the secret. */
+  async export() {
+    return writeRecord(await this.#read());
+  }
+  #own(kept) {
+    if (kept === null || kept === LEFT)
+      throw new Error("the record of the client is gone");
+    const found = read(kept, this.#mechanism, null);
+    if (identityOf(found) !== this.#identity)
+      throw new Error("the record is now another client's");
+    return found;
+  }
+  #read() {
+    return this.#store.update((kept) => [kept, this.#own(kept)]);
+  }
+};
+var pricesOf = (mechanism2) => mechanism2.prices().map(inDouble);
+function respond(mechanism2, text, record, { round: round2, limit, fresh: fresh2 = randomBytes }) {
+  const kept = read(text, mechanism2, null), memory = memoryOf(mechanism2, kept.secret, kept.context);
+  const asked = isTimed(mechanism2) && mechanism2.ask(memory, kept.history, record, round2);
+  const recalled = isTimed(mechanism2) ? null : mechanism2.recall(memory, record);
+  const ledger = addCharges(kept.ledger, asked ? asked.charges : recalled.charges);
+  if (ledger !== kept.ledger && limit !== void 0) {
+    const prices = pricesOf(mechanism2), after = spentBy(ledger, prices);
+    if (after > limit * (1 + 1e-12)) {
+      const before = spentBy(kept.ledger, prices);
+      throw new LimitReached(`a report would raise the spent budget from ${before} to ${after}, above limit=${limit}`);
+    }
+  }
+  return [
+    writeRecord({ ...kept, ledger, history: asked ? asked.kept : null }),
+    () => asked ? asked.report : recalled.report(fresh2)
+  ];
+}
+var identityOf = ({ secret, label, context }) => [secret.join(), label, context.join()].join("|");
+var limitOf = ({ limit }) => limit === void 0 ? void 0 : budget("limit", limit);
+function read(text, of2, context) {
+  const mechanism2 = of2 instanceof Survey ? of2.solution : of2;
+  const found = readRecord(text, (history2, secret, own) => {
+    if (!isTimed(mechanism2))
+      throw new SpecError("history must be absent: the mechanism has no rounds");
+    return mechanism2.check(memoryOf(mechanism2, secret, own), history2);
+  });
+  if (found.label !== mechanism2.label) {
+    throw new SpecError(`the record is of ${found.label}, not of ${mechanism2.label}`);
+  }
+  if (context && context.join() !== found.context.join()) {
+    throw new SpecError("the record has another context");
+  }
+  if (isTimed(mechanism2) && !found.history)
+    throw new SpecError("history must be in the record");
+  const accounts = [...found.ledger.classes.keys(), ...found.ledger.reports.keys()];
+  if (accounts.some((j) => !(j < mechanism2.accounts))) {
+    throw new SpecError("the record has accounts that the mechanism does not have");
+  }
+  return found;
+}
+async function persist(store, ask) {
+  if (store.persistent !== void 0)
+    return store.persistent;
+  const storage = globalThis.navigator?.storage;
+  return Boolean(await (ask ? storage?.persist?.() : storage?.persisted?.()));
+}
+
 // dist/testing.js
 var testing_exports = {};
 __export(testing_exports, {
+  Client: () => Client,
   Survey: () => Survey,
   ascii: () => ascii,
   blake2b: () => blake2b,
@@ -1496,42 +2182,61 @@ __export(testing_exports, {
   keyed: () => keyed,
   mechanism: () => mechanism,
   memoryOf: () => memoryOf,
+  memoryStore: () => memoryStore,
   parse: () => parse,
   permanentOf: () => permanentOf,
+  pricesOf: () => pricesOf,
   privacyOf: () => privacyOf,
+  read: () => read,
   reportAs: () => reportAs,
+  respond: () => respond,
+  spentBy: () => spentBy,
   subkey: () => subkey,
   write: () => write,
   writeFloat: () => writeFloat
 });
+
+// dist/stores/memory.js
+function memoryStore(kept = null) {
+  return {
+    persistent: false,
+    update: async (change) => {
+      const [after, result] = change(kept);
+      kept = after;
+      return result;
+    }
+  };
+}
+
+// dist/testing.js
 function drawAs(spec, key, user, value) {
   if (!(Number.isSafeInteger(user) && user >= 0 && user < 2 ** 40)) {
     throw new SpecError(`user must be an integer from 0 to 2^40, not ${quote(user)}`);
   }
-  const own = mechanism(spec);
+  const own = plain2(spec);
   return own.draw(fresh(keyOf(key), own.label), user, recordOf(own, value));
 }
-var memoryOf = ({ label }, secret, context) => keyed(blake2b(concatenate(ascii(`client ${label.length} ${label}`), context), 32, keyOf(secret)));
+function plain2(spec) {
+  const own = mechanism(spec);
+  if (isTimed(own))
+    throw new SpecError(`spec must be without rounds: ${own.label}`);
+  return own;
+}
 function keyOf(key) {
   if (key?.length === 32)
     return key;
   throw new SpecError(`a key must have 32 bytes, not ${quote(key?.length)}`);
 }
-var concatenate = (a, b) => {
-  const both = new Uint8Array(a.length + b.length);
-  both.set(a);
-  both.set(b, a.length);
-  return both;
-};
 function reportAs(spec, secret, context, keys, value) {
-  const own = mechanism(spec);
-  const recalled = own.recall(memoryOf(own, secret, context), recordOf(own, value));
+  const own = plain2(spec);
+  const recalled = own.recall(memoryOf(own, keyOf(secret), context), recordOf(own, value));
   return { report: recalled.report((i) => keyOf(keys[i])), charges: recalled.charges };
 }
 var permanentOf = (own, memory, value) => own.recall(memory, [value]).permanent;
 export {
   AnswerError,
   BLH,
+  Client,
   DBitFlipPM,
   GRR,
   HR,
@@ -1542,8 +2247,10 @@ export {
   LOUE,
   LSOUE,
   LSUE,
+  LimitReached,
   OLH,
   OUE,
+  Once,
   RSFD,
   SHE,
   SMP,
@@ -1551,8 +2258,10 @@ export {
   SS,
   SUE,
   SpecError,
+  Steps,
   Survey,
   THE,
+  Tree,
   mechanism,
   randomize,
   testing_exports as testing
