@@ -5,7 +5,7 @@ import { budget, isTimed, type Mechanism } from "./mechanism.js";
 import { inDouble } from "./privacy.js";
 import { randomBytes, recordOf } from "./random.js";
 import {
-  addCharges, readRecord, spentBy, writeRecord, type Record_,
+  addCharges, readRecord, spentBy, writeRecord, type ClientRecord,
 } from "./record.js";
 import { concat } from "./rounds.js";
 import { keyed, type Source } from "./source.js";
@@ -57,7 +57,7 @@ export class Client {
   readonly persistent: boolean;
 
   private constructor(
-    of: Survey | Mechanism, store: Store, limit: number | undefined, kept: Record_,
+    of: Survey | Mechanism, store: Store, limit: number | undefined, kept: ClientRecord,
     persistent: boolean,
   ) {
     this.#survey = of instanceof Survey ? of : null;
@@ -78,7 +78,7 @@ export class Client {
     if (!isTimed(mechanism) && (firstRound || !restorable)) {
       throw new SpecError("firstRound and restorable are for mechanisms with rounds");
     }
-    const made: Record_ = {
+    const made: ClientRecord = {
       secret, context,
       label: mechanism.label,
       ledger: { classes: new Map(), reports: new Map() },
@@ -128,10 +128,8 @@ export class Client {
     if (isTimed(mechanism) !== (round !== undefined)) {
       throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round)}`);
     }
-    const draw = await this.#store.update((kept) => {
-      this.#own(kept);
-      return respond(mechanism, kept!, record, { round, limit: this.#limit });
-    });
+    const draw = await this.#store.update((kept) =>
+      respond(mechanism, this.#own(kept), record, { round, limit: this.#limit }));
     return draw();
   }
 
@@ -153,14 +151,14 @@ export class Client {
     return writeRecord(await this.#read());
   }
 
-  #own(kept: string | null): Record_ {
+  #own(kept: string | null): ClientRecord {
     if (kept === null || kept === LEFT) throw new Error("the record of the client is gone");
     const found = read(kept, this.#mechanism, null);
     if (identityOf(found) !== this.#identity) throw new Error("the record is now another client's");
     return found;
   }
 
-  #read(): Promise<Record_> {
+  #read(): Promise<ClientRecord> {
     return this.#store.update((kept) => [kept, this.#own(kept)]);
   }
 }
@@ -168,17 +166,18 @@ export class Client {
 export const pricesOf = (mechanism: Mechanism): number[] => mechanism.prices().map(inDouble);
 
 /**
- * Returns the record after a report, and a function that draws the report once this is stored.
+ * Returns the text of the record after a report, and a function that draws the report. It is called
+ * once the text is stored.
  *
  * Throws `LimitReached` if the report would spend too much.
  */
 export function respond(
-  mechanism: Mechanism, text: string, record: readonly number[],
+  mechanism: Mechanism, kept: ClientRecord, record: readonly number[],
   { round, limit, fresh = randomBytes }: {
     round: number | undefined; limit: number | undefined; fresh?: (attribute: number) => Uint8Array;
   },
 ): readonly [string, () => Uint8Array | null] {
-  const kept = read(text, mechanism, null), memory = memoryOf(mechanism, kept.secret, kept.context);
+  const memory = memoryOf(mechanism, kept.secret, kept.context);
   const asked = isTimed(mechanism) && mechanism.ask(memory, kept.history!, record, round!);
   const recalled = isTimed(mechanism) ? null : mechanism.recall(memory, record);
   const ledger = addCharges(kept.ledger, asked ? asked.charges : recalled!.charges);
@@ -197,14 +196,14 @@ export function respond(
   ];
 }
 
-const identityOf = ({ secret, label, context }: Record_): string =>
+const identityOf = ({ secret, label, context }: ClientRecord): string =>
   [secret.join(), label, context.join()].join("|");
 
 const limitOf = ({ limit }: Options): number | undefined =>
   limit === undefined ? undefined : budget("limit", limit);
 
 /** Reads a record, and refuses one of another mechanism or context. */
-export function read(text: string, of: Survey | Mechanism, context: Uint8Array | null): Record_ {
+export function read(text: string, of: Survey | Mechanism, context: Uint8Array | null): ClientRecord {
   const mechanism = of instanceof Survey ? of.solution : of;
   const found = readRecord(text, (history, secret, own) => {
     if (!isTimed(mechanism)) throw new SpecError("history must be absent: the mechanism has no rounds");

@@ -7,7 +7,7 @@ import { Float } from "./json.js";
 import { budget, integer, labelOf, type Given, type Timed } from "./mechanism.js";
 import { GRR, HR, OUE, SS, SUE, THE, type Protocol } from "./protocols.js";
 import { word } from "./source.js";
-import { choice, history } from "./timed.js";
+import { choice, history, orderOf } from "./timed.js";
 
 const MOST_ROUNDS = 2 ** 16;
 const MOST_CHANGES = 32;
@@ -24,8 +24,11 @@ function valuesOf(name: unknown, k: unknown, epsilon: unknown): Protocol {
 }
 
 /** The powers of two up to a limit. */
-const powers = (most: number): number[] =>
-  Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, h) => 2 ** h);
+function powers(most: number): number[] {
+  const found = [];
+  for (let power = 1; power <= most; power *= 2) found.push(power);
+  return found;
+}
 
 /** One value, in one round of each window of rounds. */
 export function Once(given: Given<{
@@ -57,7 +60,7 @@ export function Steps(given: Given<{
   const row = choice("encoding", given.encoding, ["unary", "row"]) === "row";
   const share = choice("values", plain(given.values), [0.5, 0.75, 1] as const);
   const own = { field: "epsilon", epsilon: budget("epsilon", given.epsilon), k };
-  const each = !row && k > 2 ? 2 : 1, order = 2 ** Math.ceil(Math.log2(k));
+  const each = !row && k > 2 ? 2 : 1, order = orderOf(k);
   const lengths = share === 1 ? [] : powers(rounds / 2);
   const tosses = { 0.5: 1n, 0.75: 2n, 1: 0n }[share];
   return history({

@@ -1,5 +1,5 @@
 /** Local differential privacy on devices: answers are randomized before they are sent. */
-export { Client, LimitReached, type Options, type Store } from "./client.js";
+export { Client, LimitReached, type Beginning, type Options, type Store } from "./client.js";
 export { SpecError } from "./errors.js";
 export { Once, Steps, Tree } from "./histories.js";
 export type { Mechanism } from "./mechanism.js";

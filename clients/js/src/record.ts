@@ -12,7 +12,7 @@ export interface Ledger {
   readonly reports: ReadonlyMap<number, number>;
 }
 
-export interface Record_ {
+export interface ClientRecord {
   readonly secret: Uint8Array;
   readonly label: string;
   readonly context: Uint8Array;
@@ -21,7 +21,7 @@ export interface Record_ {
 }
 
 /** Writes a record as a client file. */
-export function writeRecord({ secret, label, context, ledger, history }: Record_): string {
+export function writeRecord({ secret, label, context, ledger, history }: ClientRecord): string {
   const sorted = (all: ReadonlySet<number>): number[] => [...all].sort((a, b) => a - b);
   const body = {
     version: history ? 2 : 1,
@@ -43,7 +43,7 @@ const damaged = (why: string): never => {
 /** Reads a client file. The state of a history is checked by its mechanism. */
 export function readRecord(
   text: string, check: (history: Json, secret: Uint8Array, context: Uint8Array) => Kept,
-): Record_ {
+): ClientRecord {
   const end = text.indexOf("\n") + 1, line = text.slice(0, end);
   if (!end || text.slice(end) !== `${hex(blake2b(ascii(line), 16))}\n`) {
     damaged("it is truncated or was altered");
@@ -61,7 +61,7 @@ export function readRecord(
   const count = (n: unknown): number =>
     typeof n === "number" && n >= 0 ? n : damaged(`${quote(n)} is not a number of the ledger`);
   const secret = unhex(string("secret")), context = unhex(string("context"));
-  const found: Record_ = {
+  const found: ClientRecord = {
     secret, context,
     label: string("protocol"),
     ledger: {

@@ -4,13 +4,12 @@ import { entries, requireFields, type Mechanism } from "./mechanism.js";
 import { DBitFlipPM, LBLH, LGRR, LOLH, LOSUE, LOUE, LSOUE, LSUE } from "./memoized.js";
 import { Once, Steps, Tree } from "./histories.js";
 import { BLH, GRR, HR, OLH, OUE, SHE, SS, SUE, THE, type Protocol } from "./protocols.js";
-import { RSFD, SMP, SPL } from "./solutions.js";
+import { LARGEST_RECORD, RSFD, SMP, SPL } from "./solutions.js";
 
 const ONE_ROUND = { GRR, BLH, OLH, SS, SUE, OUE, THE, SHE, HR };
 const TWO_ROUNDS = { LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH };
 const SOLUTIONS = ["SPL", "SMP", "RSFD"];
 const DEEPEST = 8;
-const MOST = 2 ** 10;
 const VERSION = 1;
 
 const HISTORIES = {
@@ -50,7 +49,8 @@ function countLeaves(spec: unknown, depth: number): number {
   if (!Array.isArray(parts)) return 1;
   if (depth >= DEEPEST) throw new SpecError(`protocols must be nested at most ${DEEPEST} deep`);
   const leaves = parts.reduce((sum: number, each) => sum + countLeaves(each, depth + 1), 0);
-  return leaves > MOST ? refuse("protocols", `at most ${MOST}, one per attribute`, leaves) : leaves;
+  if (leaves > LARGEST_RECORD) refuse("protocols", `at most ${LARGEST_RECORD}`, leaves);
+  return leaves;
 }
 
 function build(spec: unknown): Mechanism {

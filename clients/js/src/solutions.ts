@@ -11,7 +11,7 @@ import type { Protocol } from "./protocols.js";
 import { concat, type Fake } from "./rounds.js";
 
 const LARGEST_REPORT = 2 ** 31 - 1;
-const LARGEST_RECORD = 2 ** 10;
+export const LARGEST_RECORD = 2 ** 10;
 const NUMBERED_TOGETHER = 2 ** 16;
 
 export interface Solution extends Plain {

@@ -16,9 +16,8 @@ import { keyed, type Source } from "./source.js";
 export { Survey } from "./survey.js";
 export { ascii, blake2b, draws, hex, keyed, mechanism, parse, privacyOf, subkey, write, writeFloat };
 export { chacha } from "./chacha.js";
-export { Client, memoryOf, pricesOf, read, respond } from "./client.js";
+export { memoryOf, pricesOf, read, respond } from "./client.js";
 export { spentBy } from "./record.js";
-export { memoryStore } from "./stores/memory.js";
 
 /** Returns the report of a user of a stream with this key, as `wire.encode` gives it in Python. */
 export function drawAs(

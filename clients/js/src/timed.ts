@@ -19,6 +19,13 @@ const LARGEST_HISTORY = 2 ** 31 - 1;
 export const choice = <T>(field: string, given: unknown, among: readonly T[]): T =>
   among.includes(given as T) ? (given as T) : refuse(field, `one of ${among.join(", ")}`, given);
 
+/** The least power of two that is at least k. */
+export const orderOf = (k: number): number => {
+  let order = 1;
+  while (order < k) order *= 2;
+  return order;
+};
+
 /** A kind of report: of the value if there is no block, or of the change over a length. */
 export interface Kind {
   readonly length: number;
@@ -50,7 +57,7 @@ export interface Design {
 export function history(design: Design): Timed {
   const { label, k, rounds, kinds, grounded, row, values, window } = design;
   const each = !row && k > 2 ? 2 : 1, symbols = each === 2 ? k : 1;
-  const rowBytes = row ? size(2 ** Math.ceil(Math.log2(k))) : 0;
+  const rowBytes = row ? size(orderOf(k)) : 0;
   const blocks = kinds.flatMap(({ block }) => block ?? []);
   const step = blocks.length ? rowBytes + 2 * width(symbols) : 0;
   const length = 1 + Math.max(step, values?.bytes ?? 0);
@@ -177,8 +184,14 @@ export function history(design: Design): Timed {
     history: whole,
     prices: () => [whole()],
     begin: (_, first, restorable) => ({
-      first: integer("first_round", first, 0, rounds - 1), last: first - 1, told: 0, stopped: false, starts: [0],
-      asked: [grounded && first === 0 ? 0 : -1], answer: null, restorable,
+      first: integer("firstRound", first, 0, rounds - 1),
+      last: first - 1,
+      told: 0,
+      stopped: false,
+      starts: [0],
+      asked: [grounded && first === 0 ? 0 : -1],
+      answer: null,
+      restorable,
     }),
     ask(memory, kept, [value], round): Asked {
       const state = kept as State;

@@ -11,8 +11,8 @@ const PUBLIC = [
   "SpecError", "Steps", "Survey", "THE", "Tree", "mechanism", "randomize",
 ];
 const TESTING = [
-  "Client", "Survey", "ascii", "blake2b", "chacha", "drawAs", "draws", "hex", "keyed", "mechanism",
-  "memoryOf", "memoryStore", "parse", "permanentOf", "pricesOf", "privacyOf", "read", "reportAs",
+  "Survey", "ascii", "blake2b", "chacha", "drawAs", "draws", "hex", "keyed", "mechanism",
+  "memoryOf", "parse", "permanentOf", "pricesOf", "privacyOf", "read", "reportAs",
   "respond", "spentBy", "subkey", "write", "writeFloat",
 ];
 

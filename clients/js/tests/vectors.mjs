@@ -149,7 +149,8 @@ const CHECKS = {
       let report = null, refused = false;
       try {
         const own = { round, limit, fresh: (i) => bytes(fresh[i]) };
-        const [after, draw] = ldp.respond(mechanism, kept, [value].flat(), own);
+        const now = ldp.read(kept, mechanism, null);
+        const [after, draw] = ldp.respond(mechanism, now, [value].flat(), own);
         kept = after;
         report = draw();
       } catch (error) {

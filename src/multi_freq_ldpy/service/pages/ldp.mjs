@@ -1334,10 +1334,16 @@ var HR = (given) => oneShot("HR", given, hadamard, 2 ** 31 - 1);
 // dist/timed.js
 var LARGEST_HISTORY = 2 ** 31 - 1;
 var choice = (field, given, among) => among.includes(given) ? given : refuse(field, `one of ${among.join(", ")}`, given);
+var orderOf = (k) => {
+  let order = 1;
+  while (order < k)
+    order *= 2;
+  return order;
+};
 function history(design) {
   const { label, k, rounds, kinds, grounded, row: row2, values, window } = design;
   const each = !row2 && k > 2 ? 2 : 1, symbols2 = each === 2 ? k : 1;
-  const rowBytes = row2 ? size(2 ** Math.ceil(Math.log2(k))) : 0;
+  const rowBytes = row2 ? size(orderOf(k)) : 0;
   const blocks = kinds.flatMap(({ block }) => block ?? []);
   const step = blocks.length ? rowBytes + 2 * width(symbols2) : 0;
   const length = 1 + Math.max(step, values?.bytes ?? 0);
@@ -1462,7 +1468,7 @@ function history(design) {
     history: whole,
     prices: () => [whole()],
     begin: (_, first, restorable) => ({
-      first: integer("first_round", first, 0, rounds - 1),
+      first: integer("firstRound", first, 0, rounds - 1),
       last: first - 1,
       told: 0,
       stopped: false,
@@ -1522,7 +1528,12 @@ function valuesOf(name, k, epsilon) {
   }
   return VALUES[name]({ k, epsilon });
 }
-var powers = (most) => Array.from({ length: Math.floor(Math.log2(most)) + 1 }, (_, h) => 2 ** h);
+function powers(most) {
+  const found = [];
+  for (let power2 = 1; power2 <= most; power2 *= 2)
+    found.push(power2);
+  return found;
+}
 function Once(given) {
   const values = valuesOf(given.protocol, given.k, given.epsilon), k = values.ks[0];
   const rounds = integer("rounds", given.rounds, 2, MOST_ROUNDS);
@@ -1554,7 +1565,7 @@ function Steps(given) {
   const row2 = choice("encoding", given.encoding, ["unary", "row"]) === "row";
   const share = choice("values", plain(given.values), [0.5, 0.75, 1]);
   const own = { field: "epsilon", epsilon: budget("epsilon", given.epsilon), k };
-  const each = !row2 && k > 2 ? 2 : 1, order = 2 ** Math.ceil(Math.log2(k));
+  const each = !row2 && k > 2 ? 2 : 1, order = orderOf(k);
   const lengths2 = share === 1 ? [] : powers(rounds / 2);
   const tosses = { 0.5: 1n, 0.75: 2n, 1: 0n }[share];
   return history({
@@ -1830,7 +1841,6 @@ var ONE_ROUND = { GRR, BLH, OLH, SS, SUE, OUE, THE, SHE, HR };
 var TWO_ROUNDS = { LGRR, LSUE, LSOUE, LOUE, LOSUE, LBLH, LOLH };
 var SOLUTIONS = ["SPL", "SMP", "RSFD"];
 var DEEPEST2 = 8;
-var MOST = 2 ** 10;
 var VERSION = 1;
 var HISTORIES = {
   Once: [Once, ["k", "epsilon", "rounds", "protocol", "window"]],
@@ -1862,7 +1872,9 @@ function countLeaves(spec, depth) {
   if (depth >= DEEPEST2)
     throw new SpecError(`protocols must be nested at most ${DEEPEST2} deep`);
   const leaves = parts.reduce((sum, each) => sum + countLeaves(each, depth + 1), 0);
-  return leaves > MOST ? refuse("protocols", `at most ${MOST}, one per attribute`, leaves) : leaves;
+  if (leaves > LARGEST_RECORD)
+    refuse("protocols", `at most ${LARGEST_RECORD}`, leaves);
+  return leaves;
 }
 function build(spec) {
   const given = entries("protocols", spec), name = nameOf(given);
@@ -2087,10 +2099,7 @@ var Client = class _Client {
     if (isTimed(mechanism2) !== (round2 !== void 0)) {
       throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round2)}`);
     }
-    const draw = await this.#store.update((kept) => {
-      this.#own(kept);
-      return respond(mechanism2, kept, record, { round: round2, limit: this.#limit });
-    });
+    const draw = await this.#store.update((kept) => respond(mechanism2, this.#own(kept), record, { round: round2, limit: this.#limit }));
     return draw();
   }
   /** The budget that this record has spent. */
@@ -2121,8 +2130,8 @@ var Client = class _Client {
   }
 };
 var pricesOf = (mechanism2) => mechanism2.prices().map(inDouble);
-function respond(mechanism2, text, record, { round: round2, limit, fresh: fresh2 = randomBytes }) {
-  const kept = read(text, mechanism2, null), memory = memoryOf(mechanism2, kept.secret, kept.context);
+function respond(mechanism2, kept, record, { round: round2, limit, fresh: fresh2 = randomBytes }) {
+  const memory = memoryOf(mechanism2, kept.secret, kept.context);
   const asked = isTimed(mechanism2) && mechanism2.ask(memory, kept.history, record, round2);
   const recalled = isTimed(mechanism2) ? null : mechanism2.recall(memory, record);
   const ledger = addCharges(kept.ledger, asked ? asked.charges : recalled.charges);
@@ -2171,7 +2180,6 @@ async function persist(store, ask) {
 // dist/testing.js
 var testing_exports = {};
 __export(testing_exports, {
-  Client: () => Client,
   Survey: () => Survey,
   ascii: () => ascii,
   blake2b: () => blake2b,
@@ -2182,7 +2190,6 @@ __export(testing_exports, {
   keyed: () => keyed,
   mechanism: () => mechanism,
   memoryOf: () => memoryOf,
-  memoryStore: () => memoryStore,
   parse: () => parse,
   permanentOf: () => permanentOf,
   pricesOf: () => pricesOf,
@@ -2195,20 +2202,6 @@ __export(testing_exports, {
   write: () => write,
   writeFloat: () => writeFloat
 });
-
-// dist/stores/memory.js
-function memoryStore(kept = null) {
-  return {
-    persistent: false,
-    update: async (change) => {
-      const [after, result] = change(kept);
-      kept = after;
-      return result;
-    }
-  };
-}
-
-// dist/testing.js
 function drawAs(spec, key, user, value) {
   if (!(Number.isSafeInteger(user) && user >= 0 && user < 2 ** 40)) {
     throw new SpecError(`user must be an integer from 0 to 2^40, not ${quote(user)}`);
