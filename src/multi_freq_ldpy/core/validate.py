@@ -6,6 +6,7 @@ an error of one sentence.
 
 import math
 import operator
+import os
 import sys
 from collections.abc import Sequence
 from numbers import Real
@@ -207,6 +208,17 @@ class Optional:
 
 domain_size = Integer(2, LARGEST_DOMAIN)
 budget = Budget()
+
+
+def file_path(name: str, value: object) -> str:
+    """Return the path of a file without symbolic links. Its directory must exist."""
+    given = os.fspath(value) if isinstance(value, str | os.PathLike) else value
+    if not isinstance(given, str) or not given or "\0" in given:
+        raise TypeError(f"{name} must be that of a file, as a string or a Path, not {quote(value)}")
+    path = os.path.realpath(given)
+    if not os.path.isdir(os.path.dirname(path)):
+        raise FileNotFoundError(f"{name} {quote(given)} is in a directory that does not exist")
+    return path
 
 
 def choice(name: str, value: object, among: tuple[str, ...]) -> str:

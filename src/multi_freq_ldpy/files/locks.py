@@ -35,3 +35,22 @@ def hold_lock(descriptor: int) -> Iterator[None]:
         yield
     finally:
         lock("LOCK_UN")
+
+
+@contextmanager
+def try_lock(descriptor: int) -> Iterator[bool]:
+    """Yield True with the lock on an open file, or False if another process holds it."""
+    locking: Any
+    try:
+        try:
+            import fcntl as locking
+        except ImportError:
+            import msvcrt as locking
+
+            locking.locking(descriptor, locking.LK_NBLCK, 1)
+        else:
+            locking.flock(descriptor, locking.LOCK_EX | locking.LOCK_NB)
+    except OSError:
+        yield False
+    else:
+        yield True  # closing the file releases the lock

@@ -1,26 +1,21 @@
 """The ledger of a client, and the file that keeps it together with the secret."""
 
 import os
-import stat
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 from ..core import validate
 from ..core.randomness import KEY_BYTES
-from ..core.tally import digest_of
-from ..files.locks import hold_lock
+from ..core.sealed import seal, unseal
+from ..files.private import PrivateFile
 from ..mechanism import Charge
 
 VERSION = 1
 WITH_HISTORY = 2
 """The version of files that hold the state of a history. All others have version 1."""
-LARGEST_FILE = 2**28
 LARGEST_NUMBER = 2**62
-PART = 2**20
-NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 Charges = list[Charge]
 
 
@@ -110,8 +105,6 @@ class State:
 
     def to_bytes(self) -> bytes:
         """Return the state as a line of JSON and a line with its digest."""
-        import json
-
         body = {
             "version": VERSION if self.history is None else WITH_HISTORY,
             "secret": self.secret.hex(),
@@ -122,17 +115,13 @@ class State:
         }
         if self.history is not None:
             body["history"] = self.history
-        line = json.dumps(body, sort_keys=True).encode() + b"\n"
-        return line + _digest(line)
+        return seal(body)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "State":
         """Return the state that ``to_bytes`` wrote, and refuse other data with ValueError."""
-        line, end, rest = data.partition(b"\n")
-        if not end or _digest(line + end) != rest:
-            raise ValueError("it is truncated or was altered: its digest does not match")
         try:
-            body = validate.parse_json("it", line)
+            body = unseal(data)
             if type(body["version"]) is not int or body["version"] not in (VERSION, WITH_HISTORY):
                 raise ValueError(
                     f"it has version {validate.quote(body['version'])}; this package reads versions"
@@ -162,58 +151,29 @@ def _check_number(n: object) -> int:
     return n
 
 
-def _digest(line: bytes) -> bytes:
-    """Return the line by which a damaged file is detected."""
-    return digest_of(line).hex().encode() + b"\n"
-
-
-class Store:
+class Store(PrivateFile):
     """A file with a client's state, readable by its owner only, with a lock file beside it.
-
-    The lock file records that the file was once created.
-
-    A commit is an atomic write. It writes a new file, makes it durable and renames it over the old
-    one. After an interruption, the file is the complete old one or the complete new one.
 
     If the file was created before and is gone, opening it is an error. A new secret would reveal
     the values a second time.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        given = os.fspath(path) if isinstance(path, str | os.PathLike) else path
-        if not isinstance(given, str) or not given or "\0" in given:
-            raise TypeError(
-                f"path must be that of a file, as a string or a Path, not {validate.quote(path)}"
-            )
-        self.path = os.path.realpath(given)
-        if not os.path.isdir(os.path.dirname(self.path)):
-            raise FileNotFoundError(
-                f"path {validate.quote(given)} is in a directory that does not exist"
-            )
-        if os.path.exists(self.path):
-            _require_owned(self.path, os.stat(self.path))
+        real = validate.file_path("path", path)
+        super().__init__(
+            real,
+            f", and the secret with it: restore it, or remove {real}.lock too to begin as a new"
+            " user",
+        )
         self._latest: tuple[bytes, State] | None = None
 
     def open(self, fresh: State) -> State:
         """Return the state in the file, or begin with ``fresh`` if the file was never created."""
-        with self._lock_file() as lock:
-            if os.path.exists(self.path):
-                state = self.read()
-            elif os.read(lock, 1):
-                raise self._lost()
-            else:
-                state = fresh
-                self._write(state)
-            os.lseek(lock, 0, os.SEEK_SET)
-            os.write(lock, b"1")
-            os.fsync(lock)
-        return state
-
-    def _lost(self) -> FileNotFoundError:
-        return FileNotFoundError(
-            f"{self.path} is gone, and the secret with it: restore it, or remove"
-            f" {self.path}.lock too to begin as a new user"
-        )
+        with self.begin() as new:
+            if not new:
+                return self.read()
+            self._write(fresh)
+            return fresh
 
     def charge(
         self, state: State, charges: Charges, prices: tuple[float, ...], limit: float | None
@@ -236,7 +196,7 @@ class Store:
 
         The file stays locked while the new state is computed.
         """
-        with self._lock_file():
+        with self.lock_file():
             now = self.read()
             if (now.secret, now.label, now.context) != (state.secret, state.label, state.context):
                 raise ValueError(
@@ -255,76 +215,16 @@ class Store:
 
     def read(self) -> State:
         """Return the state in the file, checked."""
-        try:
-            descriptor = os.open(self.path, os.O_RDONLY | NO_LINK | getattr(os, "O_NONBLOCK", 0))
-        except FileNotFoundError:
-            raise self._lost() from None
-        try:
-            _require_owned(self.path, os.fstat(descriptor))
-            data = bytearray()
-            # os.read allocates the number of bytes that are requested
-            while part := os.read(descriptor, min(PART, LARGEST_FILE + 1 - len(data))):
-                data += part
-        finally:
-            os.close(descriptor)
-        try:
-            if len(data) > LARGEST_FILE:
-                raise ValueError(f"it has more than {LARGEST_FILE} bytes")
-            latest = self._latest  # another thread may replace it
-            if latest is None or latest[0] != data:
-                latest = self._latest = bytes(data), State.from_bytes(bytes(data))
-            return latest[1]
-        except ValueError as error:
-            raise ValueError(f"{self.path} cannot be used: {error}") from None
+        data = self.read_bytes()
+        latest = self._latest  # another thread may replace it
+        if latest is None or latest[0] != data:
+            try:
+                latest = self._latest = data, State.from_bytes(data)
+            except ValueError as error:
+                raise ValueError(f"{self.path} cannot be used: {error}") from None
+        return latest[1]
 
     def _write(self, state: State) -> None:
-        with suppress(FileNotFoundError):  # present after an interrupted commit
-            os.unlink(f"{self.path}.new")
-        descriptor = os.open(
-            f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_EXCL | NO_LINK, 0o600
-        )
         content = state.to_bytes()
-        try:
-            data = memoryview(content)
-            while data:
-                data = data[os.write(descriptor, data) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(f"{self.path}.new", self.path)
+        self.write_bytes(content)
         self._latest = content, state
-        if hasattr(os, "O_DIRECTORY"):
-            directory = os.open(os.path.dirname(self.path), os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(directory)
-            finally:
-                os.close(directory)
-
-    @contextmanager
-    def _lock_file(self) -> Iterator[int]:
-        """Hold the lock against other processes and other threads."""
-        path = f"{self.path}.lock"
-        while True:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | NO_LINK, 0o600)
-            try:
-                _require_owned(path, os.fstat(descriptor))
-                with hold_lock(descriptor):
-                    if os.path.exists(path) and os.path.samestat(
-                        os.fstat(descriptor), os.stat(path)
-                    ):
-                        yield descriptor
-                        return
-            finally:  # also if the lock file was removed: another process may hold a new one
-                os.close(descriptor)
-
-
-def _require_owned(path: str, about: os.stat_result) -> None:
-    """Refuse everything but a regular file of this user that no other user can access."""
-    if not stat.S_ISREG(about.st_mode):
-        raise ValueError(f"{path} cannot be used: it is not a regular file")
-    if hasattr(os, "geteuid") and (about.st_mode & 0o077 or about.st_uid != os.geteuid()):
-        mode, owner = about.st_mode & 0o777, about.st_uid
-        raise PermissionError(
-            f"{path} must belong to this user and be accessible to no other user, not have mode"
-            f" {mode:o} and owner {owner}"
-        )
