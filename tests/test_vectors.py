@@ -4,8 +4,9 @@ They change only if the stream layout is meant to change. ``python -m tests.vect
 vectors.
 """
 
+import hmac
 import json
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from .vectors import (
     classes,
     devices,
     draws,
+    explanations,
+    ids,
     read,
     refused,
     surveys,
@@ -34,7 +37,7 @@ DEVICES = {
     for name, entry in registry.ENTRIES.items()
     if entry.device and name not in registry.HISTORIES
 }
-OTHERS = ["again", "clients", "draws", "refused", "surveys", "weights"]
+OTHERS = ["again", "clients", "draws", "explanations", "ids", "refused", "surveys", "weights"]
 
 ONE_SHOT, TWO_ROUNDS, PARTS = "k epsilon", "k eps_perm eps_1", "protocols"
 LABELS = {
@@ -114,6 +117,16 @@ def test_vectors_of_reports_over_time_agree_with_the_reference() -> None:
             assert report.hex() == each["report"], entry["spec"]
 
 
+def test_vectors_of_explanations() -> None:
+    entries = read("explanations")
+    assert len(entries) > 50
+    for expected in entries:
+        assert explanations.again(expected) == expected
+    every = [each for entry in entries for each in entry["reports"]]
+    assert sum("refused" in each for each in every) > 50
+    assert sum("explanations" in each for each in every) > 130
+
+
 def test_vectors_of_clients() -> None:
     entries = read("clients")
     for expected in entries:
@@ -122,6 +135,21 @@ def test_vectors_of_clients() -> None:
     assert len(entries) > 30 and sum(step["refused"] for step in steps) > 20
     versions = {json.loads(step["file"].partition("\n")[0])["version"] for step in steps}
     assert versions == {1, 2}
+
+
+def test_vectors_of_ids() -> None:
+    entries, found = read("ids"), set()
+    for entry in entries:
+        assert ids.again(entry) == entry
+        name = entry["survey"].encode()
+        text = b"report id\0" + bytes([len(name)]) + name + bytes.fromhex(entry["digest"])
+        text += entry["round"].to_bytes(4, "little")
+        keyed = hmac.new(bytes.fromhex(entry["secret"]), text, sha256).digest()[:16]
+        assert keyed.hex() == entry["id"]
+        found.add(entry["id"])
+    assert len(found) == len(entries) == 60
+    assert {entry["round"] for entry in entries} == {0, 1, 255, 256, 2**32 - 1}
+    assert {1, 64} <= {len(entry["survey"]) for entry in entries}
 
 
 @pytest.mark.usefixtures("way")
@@ -148,9 +176,9 @@ def test_vectors_of_refused_texts() -> None:
 def test_there_is_a_vector_for_every_protocol() -> None:
     paths = list(FOLDER.iterdir())
     assert {path.name for path in paths} == {f"{name}.json" for name in (*CLASSES, *OTHERS)}
-    assert len(paths) == len(CLASSES) + len(OTHERS) == 32
+    assert len(paths) == len(CLASSES) + len(OTHERS) == 34
     assert all(len(read(path.stem)) >= 4 for path in paths)
-    assert sum(path.stat().st_size for path in paths) < 1_700_000
+    assert sum(path.stat().st_size for path in paths) < 2_000_000
 
 
 def test_labels_have_the_declared_fields() -> None:

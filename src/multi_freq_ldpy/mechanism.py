@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -44,6 +44,24 @@ Charge: TypeAlias = tuple[int, int | None]
 
 None in place of the memo class means that every report is paid for.
 """
+
+
+class Reading(NamedTuple):
+    """Content of one report about one attribute.
+
+    Parameters
+    ----------
+    sent : bool or None
+        True if the report is about the attribute. None if the report hides that.
+    supports : array of bool
+        True for the values that the report supports.
+    chances : list of Fraction
+        Probability of the report under each value, up to a factor that is common to all values.
+    """
+
+    sent: bool | None
+    supports: NDArray[np.bool_]
+    chances: list[Fraction]
 
 
 class Mechanism(ABC):
@@ -159,6 +177,13 @@ class Mechanism(ABC):
         """Return the name and the parameters of this object, for JSON."""
 
     # Optional overrides
+
+    def _read(self, reports: NDArray[Any], record: Any) -> list[Reading]:
+        """Return what one report says of each attribute.
+
+        ``record`` is the input of the user, or None if it is not known.
+        """
+        raise TypeError(f"reports of {type(self).__name__} cannot be read one by one")
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         """Mark the reports that no honest client can send."""

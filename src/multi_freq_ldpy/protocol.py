@@ -22,7 +22,7 @@ from .core.randomness import Rng, Source, as_generator, as_stream
 from .core.tally import Part, Tally
 from .estimation import postprocess
 from .estimation.estimate import Estimate
-from .mechanism import BATCH, LARGEST_LAW, Counts, Mechanism, Reports, as_readonly
+from .mechanism import BATCH, LARGEST_LAW, Counts, Mechanism, Reading, Reports, as_readonly
 
 if TYPE_CHECKING:
     from .protocols.formats import Format
@@ -357,6 +357,15 @@ class Protocol(Mechanism):
             return self.law(int(value)).get(reports.tobytes(), Fraction(0))
         level = int(self.format.levels(reports, self._cell(int(value)))[0])
         return self.format.chance(level, *self.chances)
+
+    def _read(self, reports: NDArray[Any], record: Any) -> list[Reading]:
+        cells = self.cell_of(np.arange(self.k))
+        supports = np.asarray(self.contributions(reports)[0] > 0)[cells]
+        if not self._formatted:
+            return [Reading(True, supports, [self._likelihood(reports, v) for v in range(self.k)])]
+        levels = [int(self.format.levels(reports, cell)[0]) for cell in range(self.cells)]
+        chances = {level: self.format.chance(level, *self.chances) for level in set(levels)}
+        return [Reading(True, supports, [chances[levels[cell]] for cell in cells])]
 
     def _refused(self, reports: NDArray[Any]) -> NDArray[np.bool_]:
         return self.format.refused(reports) if self._formatted else super()._refused(reports)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import registry, wire
 from .adaptive import best
+from .analysis.explanation import Explanation, explain
 from .core import parallel, validate
 from .core.privacy import Privacy
 from .core.randomness import Rng, as_generator, as_stream
@@ -726,6 +727,54 @@ class Survey:
         self._require_once("survey.client(path)")
         return wire.encode(self.solution, self.solution.randomize(self._encode_one(answers), rng))
 
+    def explain(self, report: bytes, answers: Mapping[str, Any] | None = None) -> list[Explanation]:
+        """Return what a report says of each attribute, and how likely it is under each answer.
+
+        All numbers are exact. With two budgets they are about one report alone.
+        ``privacy.lifetime`` bounds what all reports about one answer say together.
+
+        Parameters
+        ----------
+        report : bytes
+            The report on the wire.
+        answers : mapping, optional
+            The answers of the user, one label per attribute. Odds are then relative to them. RS+FD
+            needs them, because the attributes of a report belong together. None, the default, means
+            odds relative to the least likely label.
+
+        Returns
+        -------
+        list of Explanation
+            One entry per attribute.
+
+        Raises
+        ------
+        ValueError
+            If no device sends this report, or if the answers are missing under RS+FD or not
+            declared. Also if the probabilities of a protocol are not fractions (SHE), and for
+            surveys with rounds. A report of a round depends on earlier rounds.
+        TypeError
+            If ``report`` is not bytes, or if ``answers`` is not a mapping.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Survey
+        >>> survey = Survey({"smokes": ["yes", "no"], "age": ["<40", ">=40"]}, epsilon=2.0)
+        >>> smokes, age = survey.explain(bytes([0, 1]))
+        >>> smokes
+        smokes: the report supports no
+          yes  1 times as likely
+          no   7.38906 times as likely
+        >>> age.sent, float(age.ratio)
+        (False, 1.0)
+        """
+        if self.rounds is not None:
+            raise ValueError(
+                "a report of a survey with rounds depends on earlier rounds: it is not explained"
+            )
+        record = None if answers is None else self._encode_one(answers)
+        return explain(self.solution, self.attributes, report, record)
+
     def tally(self, reports: object, *, invalid: str = "raise", round: int | None = None) -> Tally:
         """Count reports.
 
@@ -841,6 +890,44 @@ class Survey:
         kind = _kind_of(reports)
         counted = self._own(reports) if isinstance(reports, Tally) else self.tally(reports)
         return self.labelled(self.solution.estimate(counted), kind)
+
+    def em(self, reports: object) -> Estimates:
+        """Return the maximum-likelihood distribution of each attribute, given the reports.
+
+        Reports hold more information than their counts, so this needs the reports themselves.
+
+        Parameters
+        ----------
+        reports : table, list of bytes, array, or iterable of batches
+            Reports as ``tally`` takes them, not a tally.
+
+        Returns
+        -------
+        Estimates
+            Labelled distributions without errors, one per attribute.
+
+        Raises
+        ------
+        ValueError
+            If a report is invalid, or if the metadata of a table name another survey.
+        TypeError
+            If the survey has rounds, or if the method is not known for its solution.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import Survey
+        >>> survey = Survey({"smokes": ["yes", "no"]}, epsilon=2.0)
+        >>> reports = survey.randomize({"smokes": ["no", "no", "yes", "no"] * 1000}, rng=1)
+        >>> survey.em(reports)["smokes"].frequencies.round(4)
+        array([0.2459, 0.7541])
+        """
+        if self.rounds is not None:
+            raise TypeError(f"em is for surveys without rounds, not for {validate.quote(self)}")
+        batches = [
+            self._reports(self.solution, batch, "raise", name, None)[0]
+            for batch, name in self._batches(reports)
+        ]
+        return self.labelled(self.solution.em(batches), _kind_of(reports))
 
     def _estimate_rounds(self, reports: object, smooth: bool, users: int | None) -> Rounds:
         """Return the labelled estimates of every round so far."""

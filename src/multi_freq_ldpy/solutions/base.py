@@ -20,7 +20,7 @@ from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator, as_stream
 from ..core.tally import Part, Tally
 from ..estimation.several import Estimates, Rounds
-from ..mechanism import LARGEST_LAW, Counts, Mechanism, Reports, as_readonly, find_silent
+from ..mechanism import LARGEST_LAW, Counts, Mechanism, Reading, Reports, as_readonly, find_silent
 from ..protocol import BUDGETS, Protocol
 from .factories import Factory, resolve_factories
 from .over_time import RecordMembers
@@ -395,6 +395,51 @@ class Solution(Mechanism):
             return self._estimate_rounds(reports, smooth, users)
         return Estimates.of(self._as_tally(reports))
 
+    def em(self, reports: Reports, iterations: int = 10_000, tol: float = 1e-3) -> Estimates:
+        """Return the maximum-likelihood distribution of each attribute, given the reports.
+
+        Parameters
+        ----------
+        reports : array, list, or iterable of batches
+            Reports as ``randomize`` returns them, not a tally.
+        iterations : int
+            Largest number of iterations, for each attribute.
+        tol : float
+            Tolerance of the logarithm of the likelihood.
+
+        Returns
+        -------
+        Estimates
+            One distribution per attribute, without errors, whose ``method`` is "em".
+
+        Raises
+        ------
+        ValueError
+            If a report is invalid, or if a parameter is out of range.
+        TypeError
+            If the method is not known for the solution or for a part. Under RS+FD, for example,
+            nobody knows which reports are fakes.
+
+        Examples
+        --------
+        >>> from multi_freq_ldpy import GRR, SMP
+        >>> solution = SMP(GRR, [2, 3], epsilon=2.0)
+        >>> reports = solution.randomize([[0, 2], [1, 2]] * 500, rng=1)
+        >>> [each.frequencies.round(2) for each in solution.em(reports)]
+        [array([0.49, 0.51]), array([0.03, 0.  , 0.97])]
+        """
+        every = [np.empty(0, self.report_dtype), *(part for part, _ in self._batches(reports))]
+        columns = self._split(np.concatenate(every))
+        found: list[Any] = []
+        for each, own in zip(self.protocols, columns, strict=True):
+            estimated: Any = each.em(own, iterations, tol)  # type: ignore[attr-defined]
+            found += estimated if isinstance(each, Solution) else [estimated]
+        return Estimates(found)
+
+    def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        """Return the reports of each part."""
+        raise TypeError(f"em is not known for {validate.quote(self)}")
+
     def simulate(self, data: ArrayLike | Sequence[ArrayLike], rng: Rng = None) -> Tally:
         """Draw a tally from a table of records or from d histograms, without reports in memory.
 
@@ -529,6 +574,26 @@ class Solution(Mechanism):
 
     def _likelihood(self, reports: NDArray[Any], value: Any) -> Fraction:
         return self._law(value.tolist()).get(reports.tobytes(), Fraction(0))
+
+    def _read(self, reports: NDArray[Any], record: Any) -> list[Reading]:
+        record = self._require_answers(record)
+        found, support = [], self.contributions(reports)[0] > 0
+        for j, (k, part) in enumerate(zip(self.ks, self.parts, strict=True)):
+            records = np.tile(record, (k, 1))
+            records[:, j] = np.arange(k)
+            chances = [self._likelihood(reports, each) for each in records]
+            supports = support[part.entries][self.leaves[j].cell_of(np.arange(k))]
+            found.append(Reading(None, supports, chances))
+        return found
+
+    def _require_answers(self, record: Any) -> Any:
+        """Return a record, or refuse its absence."""
+        if record is None:
+            raise ValueError(
+                "answers must be given, because the attributes of a report belong together under"
+                f" {type(self).__name__}"
+            )
+        return record
 
     def _inputs(self, given: object, name: str = "table") -> tuple[Counts, bool]:
         if self.rounds is not None:

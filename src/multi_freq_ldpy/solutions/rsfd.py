@@ -17,7 +17,7 @@ from ..core.fakes import NOBODY, Fake
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, as_generator
 from ..core.tally import Part
-from ..mechanism import Counts
+from ..mechanism import Counts, Reading
 from ..protocol import Protocol
 from .base import combine_laws, sample_histograms
 from .factories import Factory, resolve_factories
@@ -310,6 +310,22 @@ class RSFD(SideBySide):
         )
         return prod(fakes, start=Fraction(1)) * sum(odds, Fraction(0))
 
+    def _read(self, reports: NDArray[Any], record: Any) -> list[Reading]:
+        record, own = self._require_answers(record), list(self._fields_of(reports))
+        fakes = [fake.chance(field.tobytes()) for fake, field in zip(self.fakes, own, strict=True)]
+        said = [each._read(field, None)[0] for each, field in zip(self.leaves, own, strict=True)]
+        odds = [
+            {id(chance): share * chance / fake for chance in _distinct(each.chances)}
+            for each, share, fake in zip(said, self.shares, fakes, strict=True)
+        ]
+        real = [each[id(one.chances[v])] for each, one, v in zip(odds, said, record, strict=True)]
+        found = []
+        for j, one in enumerate(said):
+            others = sum(real[:j] + real[j + 1 :], Fraction(0))
+            chances = {chance: others + more for chance, more in odds[j].items()}
+            found.append(Reading(None, one.supports, [chances[id(each)] for each in one.chances]))
+        return found
+
     def _simulate(
         self, held: Sequence[Counts], n: int, rng: Rng
     ) -> Iterable[tuple[Counts, Counts]]:
@@ -322,3 +338,8 @@ class RSFD(SideBySide):
             zeros = np.zeros(each.cells, np.int64)
             nobody = 0 if fake.uniform else faked
             yield each._simulate(part, rng, nobody) if n else (zeros, zeros)
+
+
+def _distinct(chances: list[Fraction]) -> Iterable[Fraction]:
+    """Return each object of a list once. Equal chances of a reading are one object."""
+    return {id(chance): chance for chance in chances}.values()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..core import draws
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, Stream
-from ..mechanism import SILENT, Charge, Counts, as_readonly
+from ..mechanism import SILENT, Charge, Counts, Reading, as_readonly
 from ..protocols.formats import symbol_dtype
 from .base import Solution, losses_of, sample_histograms
 from .rows import as_bytes, group_users, take_users
@@ -230,6 +230,25 @@ class SMP(Solution):
         ((j, _, _, own),) = self._by_part(reports)
         each = self.protocols[j]
         return each._likelihood(own, self._of_part(value, j)) / len(self.protocols)
+
+    def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        self._refuse_whole()
+        found: list[list[NDArray[Any]]] = [
+            [np.empty(0, each.report_dtype)] for each in self.protocols
+        ]
+        for j, _, _, column in self._by_part(reports):
+            found[j].append(column)
+        return [np.concatenate(each) for each in found]
+
+    def _read(self, reports: NDArray[Any], record: Any) -> list[Reading]:
+        ((sampled, _, _, own),) = self._by_part(reports)
+        found = []
+        for j, each in enumerate(self.protocols):
+            if j == sampled:
+                found += each._read(own, None if record is None else self._of_part(record, j))
+            else:
+                found += [Reading(False, np.zeros(k, bool), [Fraction(1)] * k) for k in each.ks]
+        return found
 
     def _simulate(
         self, held: Sequence[Counts], n: int, rng: Rng

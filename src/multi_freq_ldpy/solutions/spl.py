@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..core import exact
 from ..core.privacy import Privacy
 from ..core.randomness import Rng, Source, Stream
-from ..mechanism import Charge, Counts
+from ..mechanism import Charge, Counts, Reading
 from .base import combine_laws, losses_of
 from .rows import as_bytes
 from .side_by_side import SideBySide
@@ -88,6 +88,18 @@ class SPL(SideBySide):
             (each._likelihood(own, self._of_part(value, j)) for j, (each, own) in pairs),
             start=Fraction(1),
         )
+
+    def _split(self, reports: NDArray[Any]) -> list[NDArray[Any]]:
+        self._refuse_whole()
+        return list(self._fields_of(reports))
+
+    def _read(self, reports: NDArray[Any], record: Any) -> list[Reading]:
+        pairs = enumerate(zip(self.protocols, self._fields_of(reports), strict=True))
+        return [
+            said
+            for j, (each, own) in pairs
+            for said in each._read(own, None if record is None else self._of_part(record, j))
+        ]
 
     def _simulate(
         self, held: Sequence[Counts], n: int, rng: Rng
