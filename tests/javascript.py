@@ -48,7 +48,29 @@ const answers = {
             return asked.report && hex(asked.report);
         });
     },
+    likelihoods: (text, report, values) => refused(() => {
+        const own = mechanism(parse(text)), data = bytes(report);
+        return values.map((value) => ldp.likelihood(own, data, value).map((n) => n.toString(16)));
+    }),
+    estimate: (text, reports, level) => refused(() => {
+        const own = mechanism(parse(text)), counts = new Float64Array(own.ks[0]);
+        const n = ldp.aggregate.addCounts(own, bytes(reports), counts);
+        return {counts: [...counts], n, values: ldp.aggregate.estimate(own, counts, n, level)};
+    }),
+    respond: (text, kept, value, round, fresh) => {
+        const own = mechanism(parse(text)), record = [value].flat();
+        const at = round ?? undefined, limit = undefined;
+        const options = {round: at, limit, fresh: (i) => bytes(fresh[i])};
+        const now = ldp.testing.read(kept, own, null);
+        const [after, draw] = ldp.testing.respond(own, now, record, options), report = draw();
+        return {after, report: report && hex(report)};
+    },
     survey: (text) => refused(() => ldp.Survey.parse(text).digest),
+    outbox: (text) => refused(() => {
+        const {surveys, reports} = ldp.testing.readOutbox(text);
+        return ldp.testing.writeOutbox({surveys: new Map([...surveys].reverse()), reports});
+    }),
+    identify: (secret, ...given) => ldp.testing.reportId(bytes(secret), ...given),
     floats: (numbers) => numbers.map(writeFloat),
 };
 globalThis.answer = (text) => {

@@ -1,17 +1,23 @@
 """Tests of the JavaScript client against Python: same vectors, labels, weights and bytes."""
 
+import hashlib
+import hmac
 import json
 import math
 import os
 import random
 import struct
+from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import pytest
 
 from multi_freq_ldpy import RSFD, SMP, SPL, Client, Stream, Survey, registry, wire
 from multi_freq_ldpy.mechanism import Mechanism
+from multi_freq_ldpy.sending.outbox import Contents
 from tests.javascript import Engine
 from tests.vectors import FOLDER
 from tests.vectors.derived import derive, losses
@@ -141,6 +147,191 @@ def test_random_specs_agree_with_javascript(engine: Engine, chooser: random.Rand
             keys = [each.hex() for each in fresh]
             answer = engine.ask("report", text, secret.hex(), context.hex(), keys, value)
             assert answer["report"] == report, text
+
+
+def test_likelihoods_agree_with_javascript(engine: Engine, chooser: random.Random) -> None:
+    refused = 0
+    for _ in range(300):
+        spec = a_spec(chooser)
+        mechanism, text = registry.from_spec(spec), json.dumps(spec)
+        values = [a_value(chooser, mechanism) for _ in range(4)]
+        sent = wire.encode(mechanism, mechanism.randomize(values[:1]))
+        altered = bytearray(sent)
+        altered[chooser.randrange(len(sent))] ^= 1 << chooser.randrange(8)
+        for report in (sent, bytes(altered)):
+            try:
+                wanted = [mechanism.likelihood(report, value) for value in values]
+            except ValueError:
+                wanted = None
+                refused += 1
+            found = engine.ask("likelihoods", text, report.hex(), values)
+            read = found and [Fraction(*(int(each, 16) for each in pair)) for pair in found]
+            assert read == wanted, text
+    assert 20 < refused < 300
+
+
+COUNTED = ("GRR", "SUE", "OUE", "OLH", "SS")
+
+
+def test_estimates_agree_with_javascript(engine: Engine, chooser: random.Random) -> None:
+    for i in range(60):
+        spec = {"version": 1, **a_protocol(chooser, (COUNTED[i % 5],))}
+        mechanism: Any = registry.from_spec(spec)
+        n, level = chooser.choice([1, 7, 500, 3000]), chooser.choice([0.5, 0.9, 0.95, 0.999])
+        values = [chooser.randrange(mechanism.k) ** 2 // mechanism.k for _ in range(n)]
+        reports = mechanism.randomize(values)
+        sent, estimate = wire.encode(mechanism, reports).hex(), mechanism.estimate(reports)
+        found = engine.ask("estimate", json.dumps(spec), sent, level)
+        assert found["n"] == n
+        assert found["counts"] == mechanism.tally(reports).counts.tolist()
+        z = NormalDist().inv_cdf((1 + level) / 2)
+        pairs = zip(found["values"], estimate.frequencies, estimate.std, strict=True)
+        for value, f, std in pairs:
+            assert value["frequency"] == pytest.approx(f, rel=1e-12, abs=1e-12)
+            assert value["std"] == pytest.approx(std, rel=1e-12)
+            limits = [min(1, max(0, limit)) for limit in (f - z * std, f + z * std)]
+            assert [value["low"], value["high"]] == pytest.approx(limits, rel=1e-12, abs=1e-12)
+
+
+def test_estimates_refuse_other_reports(engine: Engine) -> None:
+    grr = json.dumps({"version": 1, "protocol": "GRR", "k": 3, "epsilon": 1.0})
+    assert engine.ask("estimate", grr, "", 0.95)["values"][0] == {
+        "frequency": None,
+        "std": None,
+        "low": 0,
+        "high": 1,
+    }
+    assert engine.ask("estimate", grr, "0002", 0.95)["counts"] == [1, 0, 1]
+    for reports, level in (("03", 0.95), ("00", 1.0), ("00", -1)):
+        assert engine.ask("estimate", grr, reports, level) is None
+    for other in ("SHE", "HR"):
+        spec = json.dumps({"version": 1, "protocol": other, "k": 3, "epsilon": 1.0})
+        assert engine.ask("estimate", spec, "", 0.95) is None
+
+
+def test_client_files_move_between_both_languages(
+    engine: Engine, chooser: random.Random, tmp_path: Path
+) -> None:
+    versions = set()
+    for i in range(60):
+        rounds = chooser.randint(2, 9) if i % 2 else None
+        spec = a_history(chooser, rounds) if rounds else a_spec(chooser)
+        text = json.dumps({"version": 1, **spec})
+        mechanism: Any = registry.from_spec(json.loads(text))
+        path, context = tmp_path / f"client {i}", chooser.randbytes(2)
+        device = Client.open(path, mechanism, context=context)
+        versions.add(json.loads(path.read_text().splitlines()[0])["version"])
+        for round in range(rounds or 4):
+            value = a_value(chooser, mechanism)
+            fresh = [chooser.randbytes(32) for _ in mechanism.leaves]
+            device._fresh = iter([Stream(each) for each in fresh]).__next__  # type: ignore[method-assign]
+            at, before = round if rounds else None, path.read_text()
+            keys = [each.hex() for each in fresh]
+            found = engine.ask("respond", text, before, value, at, keys)
+            report = device.report(value, at)
+            sent = None if report is None else np.asarray(report).tobytes().hex()
+            assert found == {"after": path.read_text(), "report": sent}, text
+            # Python goes on with the file that JavaScript wrote
+            path.write_text(found["after"])
+    assert versions == {1, 2}
+
+
+def an_outbox(chooser: random.Random) -> dict[str, Any]:
+    """Return the content of an outbox with random entries."""
+    letters = "abc0129-"
+    names = {"".join(chooser.choices(letters, k=chooser.choice([1, 2, 64]))) for _ in range(5)}
+    specs = ['{"a": 1, "b": 1.0}', 'é😀\\"\n\x7f', json.dumps({"é": [1e16, 1e-7, -0.0]}), ""]
+    surveys = {
+        name: {
+            "digest": chooser.randbytes(16).hex(),
+            "spec": chooser.choice(specs),
+            "schedule": chooser.choice(
+                [None, {"starts": chooser.randrange(2**40), "period": 604_800, "grace": 0}]
+            ),
+        }
+        for name in names
+    }
+    reports = []
+    for name, pin in sorted(surveys.items()):
+        for round in sorted(chooser.sample([0, 1, 9, 10, 2**31, 2**32 - 1], 4)):
+            state = chooser.choice(["waiting", "sent", "silent", "refused"])
+            report = chooser.randbytes(chooser.randint(1, 9)).hex() if state == "waiting" else None
+            entry = {"survey": name, "digest": pin["digest"], "round": round}
+            reports.append(
+                {**entry, "id": chooser.randbytes(16).hex(), "report": report} | {"state": state}
+            )
+    return {"version": 1, "surveys": surveys, "reports": reports}
+
+
+def write_outbox(content: dict[str, Any]) -> str:
+    """Return the text of an outbox: a line of JSON and a line with its digest."""
+    line = json.dumps(content, sort_keys=True) + "\n"
+    return line + hashlib.blake2b(line.encode(), digest_size=16).hexdigest() + "\n"
+
+
+def test_outboxes_are_written_alike(engine: Engine, chooser: random.Random) -> None:
+    for _ in range(100):
+        content = an_outbox(chooser)
+        text = write_outbox(content)
+        assert engine.ask("outbox", text) == text
+        assert Contents.from_bytes(text.encode()).to_bytes().decode() == text
+        first, second = chooser.sample(range(len(content["reports"])), 2)
+        swapped = {**content, "reports": [*content["reports"]]}
+        swapped["reports"][first] = content["reports"][second]
+        assert engine.ask("outbox", write_outbox(swapped)) is None
+        assert engine.ask("outbox", text[:-1]) is None
+
+
+# Changes of the line of an outbox
+OUTBOXES = [
+    ('"version": 1}', '"version": 2}'),
+    ('"state": "sent"', '"state": "lost"'),
+    ('"report": null', '"report": "00"'),
+    ('"report": "', '"report": "0'),
+    ('"report": "', '"report": "", "x": "'),
+    ('"round": 0', '"round": -1'),
+    ('"round": 1,', '"round": 1.0,'),
+    ('"round": 1,', '"round": true,'),
+    ('"round": 4294967295', '"round": 4294967296'),
+    ('"id": "', '"id": "00'),
+    ('"digest": "', '"digest": "00'),
+    ('"survey": "', '"survey": "A'),
+    ('"schedule": null', '"schedule": {}'),
+    ('"period": 604800', '"period": 0'),
+    ('"period": 604800', '"period": 2147483649'),
+    ('"grace": 0', '"grace": 604801'),
+    ('"grace": 0', '"grace": -1'),
+    ('"starts": ', '"starts": -1'),
+    ('"starts": ', '"starts": 9999999999999'),
+    ('"spec": ', '"spec": 1, "y": '),
+    ('"surveys": {', '"surveys":  {'),
+]
+
+
+def test_outboxes_are_refused_alike(engine: Engine, chooser: random.Random) -> None:
+    tried = set()
+    for _ in range(10):
+        line = write_outbox(an_outbox(chooser)).split("\n")[0]
+        for before, after in OUTBOXES:
+            if before not in line:
+                continue
+            tried.add((before, after))
+            changed = line.replace(before, after, 1) + "\n"
+            text = f"{changed}{hashlib.blake2b(changed.encode(), digest_size=16).hexdigest()}\n"
+            assert engine.ask("outbox", text) is None, after
+            with pytest.raises(ValueError):  # noqa: PT011 (any refusal)
+                Contents.from_bytes(text.encode())
+    assert len(tried) > 15
+
+
+def test_ids_of_reports_agree(engine: Engine, chooser: random.Random) -> None:
+    for _ in range(200):
+        secret, digest = chooser.randbytes(32), chooser.randbytes(16)
+        name = "".join(chooser.choices("abcxyz0189-", k=chooser.randint(1, 64)))
+        round = chooser.getrandbits(chooser.choice([1, 8, 16, 32]))
+        asked = b"report id\0" + bytes([len(name)]) + name.encode() + digest
+        wanted = hmac.digest(secret, asked + round.to_bytes(4, "little"), "sha256")[:16].hex()
+        assert engine.ask("identify", secret.hex(), name, digest.hex(), round) == wanted
 
 
 def a_history(chooser: random.Random, rounds: int) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 /** Blocks of noise: the symbols that tell changes of a value, drawn before the first round. */
 import { refuseSmall, type Budget } from "./errors.js";
 import {
-  WORD, add, ceil, compare, divide, floor, multiply, of, reduce, subtract, type Fraction,
+  WORD, add, ceil, choose, compare, divide, floor, multiply, of, reduce, subtract, type Fraction,
 } from "./exact.js";
 import type { Source } from "./source.js";
 import { power, symbolWeights } from "./weights.js";
@@ -70,12 +70,6 @@ export function meanDensity({ symbols, bits, density }: Block, n: number, m: num
     of(0),
   );
   return reduce(divide(total, of(2n ** BigInt(bits * left))));
-}
-
-function choose(n: number, k: number): bigint {
-  let found = 1n;
-  for (let i = 0; i < k; i++) found = (found * BigInt(n - i)) / BigInt(i + 1);
-  return found;
 }
 
 /** Draws the entries of the block of a device. */

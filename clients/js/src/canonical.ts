@@ -31,6 +31,7 @@ export function write(value: unknown): string {
   if (typeof value !== "object" || value === null) {
     return typeof value === "string" ? writeString(value) : String(value);
   }
-  const sorted = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  const given: [string, unknown][] = value instanceof Map ? [...value] : Object.entries(value);
+  const sorted = given.sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${sorted.map(([key, each]) => `${writeString(key)}: ${write(each)}`).join(", ")}}`;
 }

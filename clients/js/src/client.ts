@@ -108,19 +108,34 @@ export class Client {
   }
 
   /** Puts a record that was exported into an empty store. */
-  static async import(text: string, of: Survey | Mechanism, store: Store): Promise<Client> {
-    const found = read(text, of, null);
+  static async import(
+    text: string, of: Survey | Mechanism, store: Store, options: Options = {},
+  ): Promise<Client> {
+    const limit = limitOf(options), found = read(text, of, options.context ?? null);
+    const persistent = await persist(store, true);
     await store.update((kept) => {
       if (kept !== null && kept !== LEFT) throw new Error("a client has begun here: open it");
       return [text, null];
     });
-    return new Client(of, store, undefined, found, await persist(store, true));
+    return new Client(of, store, limit, found, persistent);
+  }
+
+  /** The survey that the client answers, or null if it was begun for a bare mechanism. */
+  get survey(): Survey | null {
+    return this.#survey;
   }
 
   /** Makes a report, after its charge is stored. Null: a history is silent in this round. */
   async report(
     answers: Answers | number | readonly number[], options: { round?: number } = {},
   ): Promise<Uint8Array | null> {
+    return (await this.charge(answers, options))();
+  }
+
+  /** Stores the charge of one report, and returns the function that draws it. Call it once. */
+  async charge(
+    answers: Answers | number | readonly number[], options: { round?: number } = {},
+  ): Promise<() => Uint8Array | null> {
     const record = this.#survey
       ? this.#survey.encode(answers as Answers)
       : recordOf(this.#mechanism, answers as number);
@@ -128,9 +143,8 @@ export class Client {
     if (isTimed(mechanism) !== (round !== undefined)) {
       throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round)}`);
     }
-    const draw = await this.#store.update((kept) =>
+    return this.#store.update((kept) =>
       respond(mechanism, this.#own(kept), record, { round, limit: this.#limit }));
-    return draw();
   }
 
   /** The budget that this record has spent. */
@@ -205,17 +219,19 @@ const limitOf = ({ limit }: Options): number | undefined =>
 /** Reads a record, and refuses one of another mechanism or context. */
 export function read(text: string, of: Survey | Mechanism, context: Uint8Array | null): ClientRecord {
   const mechanism = of instanceof Survey ? of.solution : of;
-  const found = readRecord(text, (history, secret, own) => {
-    if (!isTimed(mechanism)) throw new SpecError("history must be absent: the mechanism has no rounds");
-    return mechanism.check(memoryOf(mechanism, secret, own), history);
+  const found = readRecord(text, (own, history) => {
+    if (own.label !== mechanism.label) {
+      throw new SpecError(`the record is of ${own.label}, not of ${mechanism.label}`);
+    }
+    if (context && context.join() !== own.context.join()) {
+      throw new SpecError("the record has another context");
+    }
+    if (isTimed(mechanism) === (history === null)) {
+      throw new SpecError(`history must be in records of mechanisms with rounds only: ${own.label}`);
+    }
+    if (!isTimed(mechanism)) return null;
+    return mechanism.check(memoryOf(mechanism, own.secret, own.context), history);
   });
-  if (found.label !== mechanism.label) {
-    throw new SpecError(`the record is of ${found.label}, not of ${mechanism.label}`);
-  }
-  if (context && context.join() !== found.context.join()) {
-    throw new SpecError("the record has another context");
-  }
-  if (isTimed(mechanism) && !found.history) throw new SpecError("history must be in the record");
   const accounts = [...found.ledger.classes.keys(), ...found.ledger.reports.keys()];
   if (accounts.some((j) => !(j < mechanism.accounts))) {
     throw new SpecError("the record has accounts that the mechanism does not have");
@@ -227,5 +243,9 @@ export function read(text: string, of: Survey | Mechanism, context: Uint8Array |
 async function persist(store: Store, ask: boolean): Promise<boolean> {
   if (store.persistent !== undefined) return store.persistent;
   const storage = globalThis.navigator?.storage;
-  return Boolean(await (ask ? storage?.persist?.() : storage?.persisted?.()));
+  try { // Workers cannot ask
+    return Boolean(await (ask && storage?.persist ? storage.persist() : storage?.persisted?.()));
+  } catch {
+    return false; // no promise was made
+  }
 }

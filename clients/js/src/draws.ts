@@ -27,6 +27,10 @@ export function bytes(number: bigint | number, length: number): Uint8Array {
   });
 }
 
+/** The number in little-endian bytes. */
+export const integerOf = (of: Uint8Array): bigint =>
+  of.reduceRight((sum, byte) => 256n * sum + BigInt(byte), 0n);
+
 /** A uniform number below m, or undefined if the word of some bits is rejected. */
 function below(drawn: number, m: number, bits: number): number | undefined {
   const range = 2 ** bits;
@@ -73,6 +77,14 @@ export function symbol(
   }
   return (value + Number(moved)) % m;
 }
+
+/** The number of ones in a row of bits. */
+export const count = (bits: Uint8Array): number =>
+  bits.reduce((sum, byte) => sum + ones(byte), 0);
+
+/** Whether a row of k bits has no ones beyond the last place. */
+export const isTidy = (bits: Uint8Array, k: number): boolean =>
+  !(bits[bits.length - 1]! & ~(255 >> (-k & 7)));
 
 /** The table from which eight bits of one probability are drawn together. */
 export interface Table {
@@ -196,7 +208,7 @@ export function subset(
   const found = row(source, address, k, start);
   const held = value >= 0 && coin(source, address + head - 2, own);
   if (value >= 0) put(found, value, false);
-  let missing = w - +held - found.reduce((sum, byte) => sum + ones(byte), 0);
+  let missing = w - +held - count(found);
   const adds = missing > 0, on = source.on(address + head);
   for (let used = 0; missing; used++) {
     const drawn = used < corrections

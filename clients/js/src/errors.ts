@@ -29,6 +29,6 @@ export interface Budget {
 /** Refuses a budget whose probabilities are equal once they are multiples of 2^-64. */
 export function refuseSmall({ field, epsilon, k }: Budget): never {
   throw new SpecError(
-    `${field}=${epsilon} is too small to be realised with k=${k}: the probabilities round to equality`,
+    `${field}=${epsilon} is too small to be realised with k=${k}: the probabilities would be equal`,
   );
 }

@@ -34,6 +34,15 @@ export const ceil = ([a, b]: Fraction): bigint => -floor([-a, b]);
 /** The weight over 2^64 as a probability. */
 export const chance = (weight: bigint): Fraction => [weight, WORD];
 
+export const power = ([a, b]: Fraction, n: number): Fraction => [a ** BigInt(n), b ** BigInt(n)];
+
+/** The number of sets of k out of n. */
+export function choose(n: number, k: number): bigint {
+  let found = 1n;
+  for (let i = 0; i < k; i++) found = (found * BigInt(n - i)) / BigInt(i + 1);
+  return found;
+}
+
 export function reduce([a, b]: Fraction): Fraction {
   let [x, y] = [a < 0n ? -a : a, b];
   while (y) [x, y] = [y, x % y];

@@ -3,6 +3,7 @@ import { subkey } from "./blake2b.js";
 import { SpecError, quote, refuse } from "./errors.js";
 import type { Fraction } from "./exact.js";
 import { Float, type Json } from "./json.js";
+import type { Readable } from "./reading.js";
 import { keyed, type Source } from "./source.js";
 
 export const LARGEST_DOMAIN = 2 ** 32 - 5;
@@ -43,7 +44,7 @@ export interface Base {
 }
 
 /** A protocol or a solution whose every report stands alone, or repeats permanent answers. */
-export interface Plain extends Base {
+export interface Plain extends Base, Readable {
   /** Draws the report of a user for a record with one value per attribute. */
   draw(source: Source, user: number, record: readonly number[]): Uint8Array;
   /** Derives the permanent state of the device for a record. */
@@ -110,9 +111,8 @@ export const labelOf = (
 
 /** Returns an integer within limits. */
 export function integer(field: string, value: unknown, low: number, high: number): number {
-  const wanted = `an integer from ${low} to ${high}`;
-  if (typeof value !== "number" || !Number.isInteger(value)) return refuse(field, wanted, show(value));
-  return value >= low && value <= high ? value : refuse(field, wanted, value);
+  const number = value as number, fits = Number.isInteger(number) && number >= low && number <= high;
+  return fits ? number : refuse(field, `an integer from ${low} to ${high}`, show(value));
 }
 
 /** Returns a budget, which is a finite number greater than 0. */

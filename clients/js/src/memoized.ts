@@ -1,14 +1,16 @@
 /** The protocols over time: permanent answers, and noise for every report. */
 import { writeFloat } from "./canonical.js";
 import {
-  again, bytes, has, hash, plan, seed, size, subset, symbol, table, unary, width, type Table,
+  again, bytes, count, has, hash, integerOf, isTidy, ones, plan, seed, size, subset, symbol, table, unary,
+  width, type Table,
 } from "./draws.js";
 import { refuse, type Budget } from "./errors.js";
-import { chance, compare, divide, rest, type Fraction } from "./exact.js";
+import { chance, choose, compare, divide, multiply, of, power, rest, type Fraction } from "./exact.js";
 import {
   LARGEST_DOMAIN, budget, fresh, integer, labelOf, type Given, type Loss, type Recalled,
 } from "./mechanism.js";
 import type { Protocol } from "./protocols.js";
+import { readable, type Reading } from "./reading.js";
 import {
   bestSymbols, bits, concat, hashing, pack, ratio, symbols, type Round,
 } from "./rounds.js";
@@ -37,12 +39,14 @@ interface Memory {
 
 /** Returns the protocol over time that a label and a memory make. */
 function memoized(k: number, label: string, memory: Memory): Protocol {
-  const { first, second, again: addNoise } = memory;
+  const { first, second, again: addNoise } = memory, weights = first.constants.weights as Weights;
+  const chances = second ? throughBoth(weights, second) : weights.map(chance);
   const one = memory.draw ?? ((source: Source, user: number, value: number): Uint8Array =>
     addNoise(source.part("report"), user, first.draw(source.part("permanent"), user, value)));
   return {
     label,
     bytes: first.bytes,
+    ...readable(first.reading, chances),
     ks: [k],
     constants: second ? { ...first.constants, second } : first.constants,
     accounts: 1,
@@ -94,8 +98,7 @@ function longSymbols(own: Budget, alone: Budget): Memory {
   };
 }
 
-/** The number in little-endian bytes, below 2^53. */
-const number = (of: Uint8Array): number => of.reduceRight((sum, byte) => 256 * sum + byte, 0);
+const number = (of: Uint8Array): number => Number(integerOf(of));
 
 function longBits(first: Round, half: boolean, { field, epsilon, k }: Budget): Memory {
   if (!Number.isSafeInteger(k * (2 * width(k) + 2))) {
@@ -151,9 +154,8 @@ function heldBits(k: number, b: number, d: number, weights: Weights): Memory {
   function rank(held: Uint8Array, value: number): number {
     const bucket = Number((BigInt(value) * BigInt(b)) / BigInt(k));
     if (!has(held, bucket)) return -1;
-    let before = 0;
-    for (let place = 0; place < bucket; place++) before += +has(held, place);
-    return before;
+    const whole = bucket >>> 3;
+    return count(held.subarray(0, whole)) + ones(held[whole]! & ((1 << (bucket & 7)) - 1));
   }
   const answer = (source: Source, user: number, own: number): Uint8Array =>
     unary(source, user, own, d, weights[0], make()[1]);
@@ -163,12 +165,30 @@ function heldBits(k: number, b: number, d: number, weights: Weights): Memory {
     return compare(up, down) > 0n ? up : down;
   };
   const loss = ratio(d === 1 ? alone() : bitRatio(p, q));
+  const split = (report: Uint8Array): [Uint8Array, Uint8Array] =>
+    [report.subarray(0, width(b)), report.subarray(width(b))];
+  const reading: Reading = {
+    accepts(report) {
+      const [held, answers] = split(report);
+      return isTidy(held, b) && isTidy(answers, d) && count(held) === d;
+    },
+    level(report, value) {
+      const [held, answers] = split(report), place = rank(held, value);
+      return place < 0 ? place : +has(answers, place);
+    },
+    chance(report, level, own, other) {
+      const own_ = [of(1), rest(own), own][level + 1]!, set = count(split(report)[1]) - +(level > 0);
+      const zeros = d - set - +(level >= 0);
+      const others = multiply(power(other, set), power(rest(other), zeros));
+      return multiply(multiply(others, own_), of(1, choose(b, d)));
+    },
+  };
   const draw = (source: Source, user: number, value: number): Uint8Array => {
     const held = hold(source.part("positions"), user);
     return concat(held, answer(source.part("bits"), user, rank(held, value)));
   };
   return {
-    first: { bytes: width(b) + width(d), constants: { weights }, loss, draw },
+    first: { bytes: width(b) + width(d), constants: { weights }, loss, draw, reading },
     loss,
     draw,
     again: (_, __, permanent) => permanent,

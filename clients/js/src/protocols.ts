@@ -8,6 +8,8 @@ import { writeFloat } from "./canonical.js";
 import {
   LARGEST_DOMAIN, budget, forget, integer, labelOf, type Given, type Plain,
 } from "./mechanism.js";
+import { chance } from "./exact.js";
+import { readable } from "./reading.js";
 import {
   bestSymbols, bits, hadamard, hashing, histograms, sets, symbols, type Constants, type Fake,
   type Round,
@@ -33,6 +35,7 @@ function oneShot(
   const round = make({ field: "epsilon", epsilon, k });
   const protocol: Protocol = {
     ...round,
+    ...readable(round.reading, round.constants.weights.map(chance)),
     label: labelOf("protocol", name, { k, epsilon: writeFloat(epsilon) }),
     ks: [k],
     accounts: 1,

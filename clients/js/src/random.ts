@@ -9,7 +9,7 @@ const generator = globalThis.crypto?.getRandomValues?.bind(globalThis.crypto);
 export function randomBytes(): Uint8Array {
   if (!generator) {
     throw new Error(
-      'crypto.getRandomValues is missing: in React Native, import "react-native-get-random-values"',
+      'crypto.getRandomValues is missing: React Native needs "react-native-get-random-values"',
     );
   }
   const bytes = new Uint8Array(32);

@@ -40,9 +40,13 @@ const damaged = (why: string): never => {
   throw new SpecError(`the record of the client cannot be used: ${why}`);
 };
 
-/** Reads a client file. The state of a history is checked by its mechanism. */
+/**
+ * Reads a client file. `check` refuses the file of another mechanism before anything else of it is
+ * read, so no error shows an answer. Then it reads the state of a history, or null.
+ */
 export function readRecord(
-  text: string, check: (history: Json, secret: Uint8Array, context: Uint8Array) => Kept,
+  text: string,
+  check: (own: Pick<ClientRecord, "secret" | "label" | "context">, history: Json) => Kept | null,
 ): ClientRecord {
   const end = text.indexOf("\n") + 1, line = text.slice(0, end);
   if (!end || text.slice(end) !== `${hex(blake2b(ascii(line), 16))}\n`) {
@@ -61,15 +65,15 @@ export function readRecord(
   const count = (n: unknown): number =>
     typeof n === "number" && n >= 0 ? n : damaged(`${quote(n)} is not a number of the ledger`);
   const secret = unhex(string("secret")), context = unhex(string("context"));
+  const own = { secret, context, label: string("protocol") };
+  const history = check(own, version === 2 ? (body.get("history") as Json) : null);
   const found: ClientRecord = {
-    secret, context,
-    label: string("protocol"),
+    ...own, history,
     ledger: {
       classes: accounts("classes", (each) =>
         new Set(Array.isArray(each) ? each.map(count) : damaged("its classes are no lists"))),
       reports: accounts("reports", count),
     },
-    history: version === 2 ? check(body.get("history") as Json, secret, context) : null,
   };
   if (found.secret.length !== 32 || writeRecord(found) !== text) damaged("its form is another");
   return found;

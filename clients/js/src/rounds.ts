@@ -1,14 +1,16 @@
 /** Rounds: one randomization of a value, for every family of protocols. */
 import {
-  bytes, hashed, histogram, ones, plan, size, subset, symbol, table, unary, uniform, width,
-  type Table,
+  bytes, count, has, hash, hashed, histogram, integerOf, isTidy, ones, plan, size, subset, symbol,
+  table, unary, uniform, width, type Table,
 } from "./draws.js";
-import { refuseSmall, type Budget } from "./errors.js";
+import { SpecError, refuseSmall, type Budget } from "./errors.js";
 import {
-  WORD, chance, compare, divide, multiply, of, rest, subtract, type Fraction,
+  WORD, chance, choose, compare, divide, multiply, of, power as raise, rest, subtract,
+  type Fraction,
 } from "./exact.js";
 import type { Loss } from "./mechanism.js";
 import { bestRange, nextPrime } from "./ranges.js";
+import type { Reading } from "./reading.js";
 import type { Source } from "./source.js";
 import {
   bitRatio, noiseWeight, power, setWeight, symbolWeights, type Weights,
@@ -19,6 +21,8 @@ export interface Fake {
   readonly uniform: boolean;
   /** The least and the largest of the lower ratios of a real report's probability to a fake's. */
   readonly lows: readonly [Fraction, Fraction];
+  /** The probability of a fake report. */
+  chance(report: Uint8Array): Fraction;
 }
 
 /** Everything about a protocol that its probabilities decide. */
@@ -37,6 +41,7 @@ export interface Round {
   readonly loss: Loss;
   readonly constants: Constants;
   readonly fake?: (zero: boolean) => Fake;
+  readonly reading: Reading;
   draw(source: Source, user: number, value: number): Uint8Array;
 }
 
@@ -53,7 +58,14 @@ export function symbols(k: number, own: Budget): Round {
     bytes: length,
     constants: { weights },
     loss: ratio(weights),
-    fake: () => ({ uniform: true, lows: same([BigInt(k) * weights[1], WORD]) }),
+    fake: () => ({
+      uniform: true, lows: same([BigInt(k) * weights[1], WORD]), chance: () => of(1, k),
+    }),
+    reading: {
+      accepts: (report) => integerOf(report) < k,
+      level: (report, value) => +(integerOf(report) === BigInt(value)),
+      chance: (_, level, p, q) => (level ? p : q),
+    },
     draw: (source, user, value) => bytes(symbol(source, user, value, k, weights), length),
   };
 }
@@ -67,14 +79,28 @@ export function bits(k: number, constants: Constants & { readonly weights: Weigh
     BigInt(k) * odds[1],
     BigInt(m) * odds[0] + BigInt(k - m) * odds[1],
   ];
+  const without = divide(rest(p), rest(q));
+  /** The probability of a row with ones at m out of some places. */
+  const row = (m: number, places: number, each: Fraction): Fraction =>
+    multiply(raise(each, m), raise(rest(each), places - m));
+  const empty = (report: Uint8Array): Fraction => row(count(report), k, q);
   return {
     bytes: width(k),
     constants,
     loss: ratio(odds),
     fake: (zero) =>
       zero
-        ? { uniform: false, lows: same(divide(rest(p), rest(q))) }
-        : { uniform: true, lows: [low(k - 1), low(1)] },
+        ? { uniform: false, lows: same(without), chance: empty }
+        : {
+          uniform: true, lows: [low(k - 1), low(1)],
+          chance: (report) => divide(multiply(empty(report), without), low(count(report))),
+        },
+    reading: {
+      accepts: (report) => isTidy(report, k),
+      level: (report, value) => +has(report, value),
+      chance: (report, level, own, other) =>
+        multiply(row(count(report) - level, k - 1, other), level ? own : rest(own)),
+    },
     draw: (source, user, value) =>
       unary(source, user, value, k, weights[0], (others ??= table(weights[1]))),
   };
@@ -88,7 +114,15 @@ export function sets(own: Budget): Round {
     bytes: width(k),
     constants: { weights: [weight], omega },
     loss: ratio(divide(multiply(p, of(k, omega)), without)),
-    fake: () => ({ uniform: true, lows: same(without) }),
+    fake: () => ({
+      uniform: true, lows: same(without), chance: () => of(1, choose(k, omega)),
+    }),
+    reading: {
+      accepts: (report) => isTidy(report, k) && count(report) === omega,
+      level: (report, value) => +has(report, value),
+      chance: (_, level, own) =>
+        divide(level ? own : rest(own), of(choose(k - 1, omega - level))),
+    },
     draw: (source, user, value) => subset(source, user, value, weight, (how ??= plan(k, omega))),
   };
 }
@@ -99,11 +133,28 @@ export const pack = (prime: number, g: number, [function_, sent]: readonly [bigi
 
 export function hashing(g: number, own: Budget): Round {
   const prime = nextPrime(own.k), weights = symbolWeights(g, own);
+  const functions = BigInt(prime) * BigInt(prime - 1), edge = size(functions);
+  const parts = (report: Uint8Array): [bigint, bigint] =>
+    [integerOf(report.subarray(0, edge)), integerOf(report.subarray(edge))];
   return {
     bytes: pack(prime, g, [0n, 0]).length,
     constants: { weights, g, prime },
     loss: ratio(weights),
-    fake: () => ({ uniform: false, lows: same([BigInt(g) * weights[1], WORD]) }),
+    fake: () => ({
+      uniform: false, lows: same([BigInt(g) * weights[1], WORD]),
+      chance: () => of(1, functions * BigInt(g)),
+    }),
+    reading: {
+      accepts(report) {
+        const [function_, sent] = parts(report);
+        return function_ < functions && sent < g;
+      },
+      level(report, value) {
+        const [function_, sent] = parts(report);
+        return +(hash(function_, value, prime, g) === Number(sent));
+      },
+      chance: (_, level, p, q) => divide(level ? p : q, of(functions)),
+    },
     draw: (source, user, value) =>
       pack(prime, g, hashed(source, user, value, prime, g, weights)),
   };
@@ -124,7 +175,14 @@ export function hadamard(own: Budget): Round {
     bytes: length,
     constants: { weights: [keep, WORD / 2n] },
     loss: ratio(divide(p, rest(p))),
-    fake: () => ({ uniform: false, lows: same(multiply(of(2), rest(p))) }),
+    fake: () => ({
+      uniform: false, lows: same(multiply(of(2), rest(p))), chance: () => of(1, rows),
+    }),
+    reading: {
+      accepts: (report) => integerOf(report) < rows,
+      level: (report, value) => 1 - (ones(Number(integerOf(report)) & (value + 1)) % 2),
+      chance: (_, level) => multiply(of(2, rows), level ? p : rest(p)),
+    },
     draw(source, user, value) {
       const line = value + 1;
       let index = uniform(source.part("index"), user, rows);
@@ -141,6 +199,14 @@ export function histograms(own: Budget): Round {
     bytes: 4 * own.k,
     constants: { weights: [weight] },
     loss: { log: [2n * weight, 2n ** 32n] },
+    reading: {
+      accepts: (report) =>
+        new Int32Array(Uint8Array.from(report).buffer).every((entry) => entry > -(2 ** 31)),
+      level: () => 0,
+      chance() {
+        throw new SpecError("the likelihood of SHE is not a fraction: its noise is unbounded");
+      },
+    },
     draw: (source, user, value) =>
       new Uint8Array(histogram(source, user, value, own.k, weight).buffer),
   };

@@ -1,5 +1,5 @@
 /** The solutions: records of several attributes. */
-import { bytes, sampled, size, uniform } from "./draws.js";
+import { bytes, integerOf, sampled, size, uniform } from "./draws.js";
 import { SpecError, refuse } from "./errors.js";
 import {
   WORD, add, chance, compare, divide, multiply, nearest, of, reduce, type Fraction,
@@ -8,6 +8,7 @@ import { forget, type Charge, type Loss, type Mechanism, type Plain } from "./me
 import { histories, overTime, type TimedSolution } from "./over_time.js";
 import { combine, hidden } from "./privacy.js";
 import type { Protocol } from "./protocols.js";
+import { once, type Said } from "./reading.js";
 import { concat, type Fake } from "./rounds.js";
 
 const LARGEST_REPORT = 2 ** 31 - 1;
@@ -19,6 +20,12 @@ export interface Solution extends Plain {
 }
 
 const isProtocol = (mechanism: Mechanism): mechanism is Protocol => "one" in mechanism;
+
+/** The fields of a report whose parts stand side by side. */
+function fields(report: Uint8Array, parts: readonly Mechanism[]): Uint8Array[] {
+  let start = 0;
+  return parts.map((each) => report.subarray(start, (start += each.bytes)));
+}
 
 /** The first index of each part, for lengths that follow each other. */
 function starts(lengths: readonly number[]): number[] {
@@ -80,6 +87,12 @@ export function SPL(parts: readonly Mechanism[]): Solution | TimedSolution {
     independent("SPL", plain, length, true);
   return {
     ...solution,
+    accepts: (report) => fields(report, plain).every((field, j) => plain[j]!.accepts(field)),
+    likelihood: (report, record) =>
+      fields(report, plain)
+        .map((field, j) => plain[j]!.likelihood(field, own(j, record))).reduce(multiply),
+    read: (report, record) =>
+      fields(report, plain).flatMap((field, j) => plain[j]!.read(field, record && own(j, record))),
     draw: (source, user, record) =>
       concat(...plain.map((each, j) => each.draw(source.part(j), user, own(j, record)))),
     recall(memory, record) {
@@ -109,8 +122,28 @@ export function SMP(parts: readonly Mechanism[]): Solution | TimedSolution {
   if (over) return overTime(over, independent("SMP", over, length, false), put);
   const plain = parts as readonly Plain[];
   const { own, charge, columns, ...solution } = independent("SMP", plain, length, false);
+  /** The sampled part of a report, its number, its field, and what follows. */
+  function open(report: Uint8Array): [Plain | undefined, number, Uint8Array, Uint8Array] {
+    const j = Number(integerOf(report.subarray(0, head))), end = head + (plain[j]?.bytes ?? 0);
+    return [plain[j], j, report.subarray(head, end), report.subarray(end)];
+  }
+  const unsaid: Said = { sent: false, supports: () => false, chance: () => of(1) };
   return {
     ...solution,
+    accepts(report) {
+      const [part, , field, after] = open(report);
+      return !!part && part.accepts(field) && !after.some(Boolean);
+    },
+    likelihood(report, record) {
+      const [part, j, field] = open(report);
+      return multiply(part!.likelihood(field, own(j, record)), of(1, m));
+    },
+    read(report, record) {
+      const [, sent, field] = open(report);
+      return plain.flatMap((part, j) => (
+        j === sent ? part.read(field, record && own(j, record)) : part.ks.map(() => unsaid)
+      ));
+    },
     draw(source, user, record) {
       const choice = source.part("attribute"), j = uniform(choice, user, m);
       // Users who sampled one attribute are numbered without gaps, within blocks of users
@@ -159,6 +192,13 @@ export function RSFD(
   });
   const d = parts.length;
   const weights = even && d > 1 ? balance(hiding.map((each) => each.fake)) : undefined;
+  const share = (j: number): Fraction => (weights ? chance(weights[j]!) : of(1, d));
+  /** The share of an attribute, times its probability as a real report over that as a fake. */
+  const odds = (j: number, field: Uint8Array, real: Fraction): Fraction =>
+    multiply(share(j), divide(real, hiding[j]!.fake.chance(field)));
+  const ownOdds = (report: Uint8Array, record: readonly number[]): Fraction[] =>
+    fields(report, parts).map((field, j) =>
+      odds(j, field, hiding[j]!.protocol.likelihood(field, [record[j]!])));
 
   const options = `"balance": ${even}, "fake": "${kind}", `;
   const solution: Solution & { weights: readonly bigint[] | undefined } = {
@@ -171,9 +211,24 @@ export function RSFD(
       if (lifetime) return null;
       return hidden(attribute, hiding.map(({ protocol, fake }, j) => ({
         ratio: (protocol.loss(false, false) as { ratio: Fraction }).ratio,
-        share: weights ? chance(weights[j]!) : of(1, d),
+        share: share(j),
         fake,
       })));
+    },
+    accepts: (report) =>
+      fields(report, parts).every((field, j) => hiding[j]!.protocol.accepts(field)),
+    likelihood: (report, record) =>
+      fields(report, parts).map((field, j) => hiding[j]!.fake.chance(field))
+        .reduce(multiply, ownOdds(report, record).reduce(add)),
+    read(report, record) {
+      if (!record) throw new SpecError("answers must be given: under RS+FD, the attributes belong together");
+      const all = ownOdds(report, record);
+      return fields(report, parts).map((field, j) => {
+        const [said] = hiding[j]!.protocol.read(field, null);
+        const others = all.filter((_, i) => i !== j).reduce(add, of(0));
+        const whole = once((real: Fraction) => add(others, odds(j, field, real)));
+        return { ...said!, sent: null, chance: (value) => whole(said!.chance(value)) };
+      });
     },
     draw(source, user, record) {
       const choice = source.part("attribute");

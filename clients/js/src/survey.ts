@@ -2,6 +2,7 @@
 import { ascii, blake2b, hex } from "./blake2b.js";
 import { write, writeFloat } from "./canonical.js";
 import { quote, refuse } from "./errors.js";
+import { explain, type Explanation } from "./explain.js";
 import { Float, parse, type Json } from "./json.js";
 import { entries, isTimed, requireFields, type Mechanism } from "./mechanism.js";
 import { privacyOf, type Privacy } from "./privacy.js";
@@ -34,7 +35,7 @@ function labelOf(field: string, given: Json): Label {
   if (typeof label === "bigint" && BigInt(LARGEST_LABEL) < (label < 0n ? -label : label)) {
     refuse(field, "numbers within ±2^53", label);
   }
-  if (typeof number === "string" && /\p{Surrogate}/u.test(number)) {
+  if (typeof number === "string" && /[\ud800-\udfff]/u.test(number)) {
     refuse(field, "text that can be written as UTF-8", number);
   }
   if (typeof number === "string" || typeof number === "boolean") return number;
@@ -152,5 +153,13 @@ export class Survey {
   /** Draws a report from new random bytes. Its bytes are all that leaves the device. */
   randomize(answers: Answers): Uint8Array {
     return randomize(this.solution, this.encode(answers));
+  }
+
+  /**
+   * Says what a report says, with one entry per attribute. With the answers, which stay on the
+   * device, odds are relative to them. RS+FD needs the answers.
+   */
+  explain(report: Uint8Array, answers?: Answers): Explanation<Label>[] {
+    return explain(this.solution, this.attributes, report, answers ? this.encode(answers) : null);
   }
 }

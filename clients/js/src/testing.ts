@@ -16,8 +16,12 @@ import { keyed, type Source } from "./source.js";
 export { Survey } from "./survey.js";
 export { ascii, blake2b, draws, hex, keyed, mechanism, parse, privacyOf, subkey, write, writeFloat };
 export { chacha } from "./chacha.js";
+export { likelihood } from "./explain.js";
 export { memoryOf, pricesOf, read, respond } from "./client.js";
+export { reportId } from "./ids.js";
+export { readOutbox, writeOutbox } from "./outbox.js";
 export { spentBy } from "./record.js";
+export { hmac, sha256 } from "./sha256.js";
 
 /** Returns the report of a user of a stream with this key, as `wire.encode` gives it in Python. */
 export function drawAs(

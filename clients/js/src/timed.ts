@@ -5,7 +5,7 @@
  */
 import { hex, unhex } from "./blake2b.js";
 import { drawBlock, meanDensity, type Block } from "./blocks.js";
-import { bytes, ones, size, width } from "./draws.js";
+import { bytes, count, integerOf, isTidy, ones, size, width } from "./draws.js";
 import { SpecError, refuse } from "./errors.js";
 import { divide, largest, of, reduce, type Fraction } from "./exact.js";
 import {
@@ -139,8 +139,12 @@ export function history(design: Design): Timed {
     const content = report.subarray(1), used = kind.block ? step : values!.bytes;
     if (content.subarray(used).some(Boolean)) return false;
     const { block, length: stride } = kind;
-    if (!block) return true;
-    return t % stride === 0 && (grounded || t > stride);
+    if (!block) return values!.accepts(content.subarray(0, used));
+    const line = row ? Number(integerOf(content.subarray(0, rowBytes))) : 1;
+    const end = rowBytes + width(symbols), told = content.subarray(rowBytes, end);
+    return t % stride === 0 && (grounded || t > stride) && line > 0 && (!row || line < orderOf(k))
+      && isTidy(told, symbols) && (block.bits > 1 || count(told) === symbols)
+      && content.subarray(end, step).every((byte, i) => !(byte & ~told[i]!));
   }
 
   function loss(_: boolean, lifetime: boolean): Loss {
@@ -215,6 +219,11 @@ export function history(design: Design): Timed {
         if (!Array.isArray(list) || list.length !== 1) return refuse(field, "a list of one entry", list);
         return [integer(field, list[0], low, high)];
       };
+      const startsOf = (list: unknown): number[] => { // without their values, which are answers
+        const fits = Array.isArray(list) && list.length === 1 && Number.isInteger(list[0])
+          && list[0] >= 0 && list[0] < k;
+        return fits ? (list as number[]) : refuse("starts", `one value below k=${k}`, "another list");
+      };
       const text = found.get("answer");
       if (text !== null && !(typeof text === "string" && last >= first && isReport(text, last))) {
         refuse("answer", "a report, or null", text);
@@ -223,7 +232,7 @@ export function history(design: Design): Timed {
         first, last,
         told: number("told", 0, 2 ** 16),
         stopped: flag("stopped"),
-        starts: one("starts", 0, k - 1),
+        starts: startsOf(found.get("starts")),
         asked: one("asked", -1, rounds),
         answer: text as string | null,
         restorable: flag("restorable"),

@@ -1,6 +1,7 @@
 /** Clients: what is charged, what is refused, and what lives and dies together. */
 import assert from "node:assert/strict";
 import test from "node:test";
+import { blake2b } from "@noble/hashes/blake2.js";
 import { Client, Survey, mechanism } from "multi-freq-ldpy";
 import { hex } from "multi-freq-ldpy/testing";
 import { memoryStore } from "multi-freq-ldpy/stores/memory";
@@ -13,6 +14,7 @@ const STEPS = {
   encoding: "unary", values: 0.5,
 };
 const own = mechanism(WEEKLY);
+const sealed = (line) => `${line}\n${hex(blake2b(new TextEncoder().encode(`${line}\n`), { dkLen: 16 }))}\n`;
 
 test("nobody has begun: open returns null and makes nothing", async () => {
   const store = memoryStore();
@@ -65,16 +67,57 @@ test("leaving deletes the secret, and to begin again must be said", async () => 
   const next = await Client.begin(own, store, { again: true });
   assert.notEqual(JSON.parse((await next.export()).split("\n")[0]).secret, secret);
   await assert.rejects(Client.begin(own, store, { again: true }), /open it/);
+  // A client that was opened before somebody left does not report for the next one
+  for (const call of [() => client.report(0), () => client.leave(), () => client.export()]) {
+    await assert.rejects(call(), /another client's/);
+  }
+  assert.equal(await next.spent(), 0);
 });
 
 test("a record moves to another store with all its charges", async () => {
   const client = await Client.begin(own, memoryStore());
   await client.report(3);
   const text = await client.export(), store = memoryStore();
-  const moved = await Client.import(text, own, store);
+  const moved = await Client.import(text, own, store, { limit: 2 });
   assert.equal(await moved.export(), text);
   assert.equal(await moved.spent(), 2);
+  await assert.rejects(moved.report(2), { name: "LimitReached" });
   await assert.rejects(Client.import(text, own, store), /open it/);
+  const context = new Uint8Array(1);
+  await assert.rejects(Client.import(text, own, memoryStore(), { context }), /context/);
+});
+
+test("a record with rounds moves with its state", async () => {
+  const history = mechanism(STEPS), client = await Client.begin(history, memoryStore());
+  const ask = (own, rounds, value) => Promise.all(rounds.map(async (round) => {
+    const report = await own.report(value(round), { round });
+    return report && hex(report);
+  }));
+  const before = await ask(client, [0, 1, 2, 3], (round) => round % 2);
+  const text = await client.export(), store = memoryStore();
+  assert.equal(JSON.parse(text.split("\n")[0]).version, 2);
+  const moved = await Client.import(text, history, store);
+  assert.equal(await moved.export(), text);
+  assert.deepEqual(await ask(moved, [3], () => 0), before.slice(3));
+  await assert.rejects(moved.report(0, { round: 2 }), /round=2 is over/);
+  const later = [4, 5, 6, 7], value = (round) => Number(round > 5);
+  assert.deepEqual(await ask(moved, later, value), await ask(client, later, value));
+  assert.equal(await moved.export(), await client.export());
+  assert.equal(await moved.spent(), await client.spent());
+});
+
+test("the record has the options of its beginning", async () => {
+  const context = Uint8Array.from([7, 8]), store = memoryStore();
+  const options = { context, firstRound: 3, restorable: false };
+  const client = await Client.begin(mechanism(STEPS), store, options);
+  const found = JSON.parse((await client.export()).split("\n")[0]);
+  const { first, restorable } = found.history;
+  assert.deepEqual([found.context, first, restorable], ["0708", 3, false]);
+  await assert.rejects(Client.open(mechanism(STEPS), store), /context/);
+  assert.ok(await Client.open(mechanism(STEPS), store, { context }));
+  for (const wrong of [{ firstRound: 3 }, { restorable: false }]) {
+    await assert.rejects(Client.begin(own, memoryStore(), wrong), /with rounds/);
+  }
 });
 
 test("a damaged record, or one of another client, is an error and never a new secret", async () => {
@@ -83,14 +126,68 @@ test("a damaged record, or one of another client, is an error and never a new se
     text.slice(0, -2), text.replace("version\": 1", "version\": 3"), "", "left",
     text.replace(/"secret": "../, '"secret": "zz'), `${text} `, text.toUpperCase(),
   ];
+  const { secret } = JSON.parse(text.split("\n")[0]);
+  const silent = ({ name, message }) => name === "SpecError" && !message.includes(secret.slice(4, 12));
   for (const wrong of altered) {
     const store = memoryStore(wrong);
-    await assert.rejects(Client.open(own, store), { name: "SpecError" });
+    await assert.rejects(Client.open(own, store), silent);
+    await assert.rejects(Client.import(wrong, own, memoryStore()), silent);
     await assert.rejects(Client.begin(own, store), /open it/);
     assert.equal(await store.update((kept) => [kept, kept]), wrong);
   }
   await assert.rejects(Client.open(mechanism(ONCE), memoryStore(text)), /is of .*LOSUE/);
   await assert.rejects(Client.open(own, memoryStore(text), { context: new Uint8Array(1) }), /context/);
+});
+
+test("the record of another history is refused before its answers are read", async () => {
+  const store = memoryStore(), large = mechanism({ ...STEPS, k: 9, values: 0.5 });
+  const client = await Client.begin(large, store);
+  await client.report(7, { round: 0 });
+  const text = await client.export(), small = mechanism({ ...STEPS, k: 3 });
+  for (const opened of [Client.open(small, store), Client.import(text, small, memoryStore())]) {
+    await assert.rejects(opened, (error) => /the record is of/.test(error.message));
+  }
+  const [line] = text.split("\n"), body = JSON.parse(line);
+  for (const starts of [[47], [1.5], [], 47, null]) {
+    const altered = sealed(line.replace(/"starts": \[\d+\]/, `"starts": ${JSON.stringify(starts)}`));
+    await assert.rejects(Client.open(large, memoryStore(altered)), (error) =>
+      /starts must be one value below k=9/.test(error.message) && !/47/.test(error.message));
+  }
+  assert.deepEqual(body.history.starts.length, 1);
+});
+
+/** Gives a test a browser whose storage promises something. */
+function promise(context, storage) {
+  const own = Object.getOwnPropertyDescriptor(globalThis, "navigator");
+  Object.defineProperty(globalThis, "navigator", { value: { storage }, configurable: true });
+  context.after(() => {
+    delete globalThis.navigator;
+    if (own) Object.defineProperty(globalThis, "navigator", own);
+  });
+}
+
+test("a browser that refuses to promise anything loses no record", async (context) => {
+  const refuse = () => Promise.reject(new Error("not allowed"));
+  promise(context, { persist: refuse, persisted: refuse });
+  const { update } = memoryStore(), other = { update: memoryStore().update };
+  const client = await Client.begin(own, { update });
+  assert.equal(client.persistent, false);
+  assert.equal((await Client.open(own, { update })).persistent, false);
+  const moved = await Client.import(await client.export(), own, other);
+  assert.equal(await moved.export(), await client.export());
+});
+
+test("to begin or to import asks for a promise, and to open does not", async (context) => {
+  const asked = [], answer = (name) => async () => Boolean(asked.push(name));
+  promise(context, { persist: answer("persist"), persisted: answer("persisted") });
+  const { update } = memoryStore(), other = { update: memoryStore().update };
+  const client = await Client.begin(own, { update });
+  const opened = await Client.open(own, { update });
+  const moved = await Client.import(await client.export(), own, other);
+  assert.deepEqual([client, opened, moved].map((each) => each.persistent), [true, true, true]);
+  assert.deepEqual(asked, ["persist", "persisted", "persist"]);
+  assert.equal((await Client.open(own, { update, persistent: false })).persistent, false);
+  assert.equal(asked.length, 3);
 });
 
 test("a history answers a round once, whatever is asked again", async () => {

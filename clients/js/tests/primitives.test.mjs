@@ -1,10 +1,12 @@
-/** ChaCha20 and BLAKE2b against their RFCs and against another implementation. */
+/** ChaCha20, BLAKE2b, SHA-256 and HMAC against their RFCs and against another implementation. */
 import assert from "node:assert/strict";
 import test from "node:test";
 import { chacha20 } from "@noble/ciphers/chacha.js";
 import { blake2b as other } from "@noble/hashes/blake2.js";
+import { hmac as otherHmac } from "@noble/hashes/hmac.js";
+import { sha256 as otherSha } from "@noble/hashes/sha2.js";
 import fc from "fast-check";
-import { ascii, blake2b, chacha, hex, keyed, subkey } from "multi-freq-ldpy/testing";
+import { ascii, blake2b, chacha, hex, hmac, keyed, sha256, subkey } from "multi-freq-ldpy/testing";
 
 const bytes = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (two) => parseInt(two, 16));
 const words = (data) => new Uint32Array(data.slice().buffer);
@@ -83,4 +85,32 @@ test("a key of a part is the keyed digest of its name", () => {
   for (const name of ["0", "attribute", "fake 3", "permanent"]) {
     assert.equal(hex(subkey(secret, name)), hex(other(ascii(name), { dkLen: 32, key: secret })));
   }
+});
+
+test("SHA-256 gives the digests of FIPS 180-4", () => {
+  const long = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
+  for (const [message, wanted] of [
+    ["abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"],
+    [long, "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"],
+  ]) {
+    assert.equal(hex(sha256(ascii(message))), wanted);
+  }
+});
+
+test("SHA-256 and HMAC agree with another implementation on all lengths to 400", () => {
+  const message = Uint8Array.from({ length: 400 }, (_, i) => (7 * i + 1) % 256);
+  for (let length = 0; length <= 400; length++) {
+    const text = message.subarray(0, length);
+    assert.equal(hex(sha256(text)), hex(otherSha(text)), `${length} bytes`);
+    const secret = message.slice(3, 3 + (length % 200));
+    assert.equal(hex(hmac(secret, text)), hex(otherHmac(otherSha, secret, text)), `${length} bytes`);
+  }
+});
+
+test("SHA-256 and HMAC agree with another implementation on any message and key", () => {
+  const secret = fc.uint8Array({ maxLength: 200 }), text = fc.uint8Array({ maxLength: 1000 });
+  fc.assert(fc.property(text, secret, (message, own) => {
+    assert.equal(hex(sha256(message)), hex(otherSha(message)));
+    assert.equal(hex(hmac(own, message)), hex(otherHmac(otherSha, own, message)));
+  }), { numRuns: 1000 });
 });

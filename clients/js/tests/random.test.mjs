@@ -61,8 +61,8 @@ test("without random bytes of the platform there is no report", () => {
       try { survey.randomize({ number: 7 }); } catch (error) { message = error.message; }
       console.log(JSON.stringify([survey.digest.length, message]));
     `);
-    assert.deepEqual(found, [32, "crypto.getRandomValues is missing: in React Native, "
-      + 'import "react-native-get-random-values"']);
+    assert.deepEqual(found, [32, "crypto.getRandomValues is missing: "
+      + 'React Native needs "react-native-get-random-values"']);
   }
 });
 

@@ -3,14 +3,14 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tools.browser import MISSING, find_chromium, serve, start_chromium
+from tools.browser import Visit, serve
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import BrowserContext
 
 CLIENT = Path(__file__).parent.parent
 VECTORS = CLIENT.parent.parent / "spec" / "vectors"
@@ -42,46 +42,16 @@ FILES: dict[str, Path | str] = {
 }
 
 
-class Visit:
-    """A page in Chromium, the requests it made, and its violations and errors."""
-
-    def __init__(self, browser: "Browser", origin: str) -> None:
-        self.origin = origin
-        self.requests: list[str] = []
-        self.said: list[str] = []
-        context = browser.new_context()
-        context.on("request", lambda request: self.requests.append(request.url))
-        self.page: Any = context.new_page()
-        self.page.on("console", lambda message: self.said.append(message.text))
-        self.page.on("pageerror", lambda error: self.said.append(str(error)))
-        self.page.add_init_script(
-            "globalThis.violations = []; addEventListener('securitypolicyviolation',"
-            " (event) => violations.push(event.violatedDirective));"
-        )
-
-    def open(self, path: str) -> None:
-        self.page.goto(self.origin + path, wait_until="load")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator["Browser"]:
-    if not find_chromium():
-        pytest.exit(MISSING, 1)
-    with start_chromium() as started:
-        yield started
-
-
 @pytest.fixture(scope="module")
 def origin() -> Iterator[str]:
     with serve(FILES) as found:
         yield found
 
 
-def test_vectors_hold_in_chromium(browser: "Browser", origin: str) -> None:
-    visit = Visit(browser, origin)
+def test_vectors_hold_in_chromium(context: "BrowserContext", origin: str) -> None:
+    visit = Visit(context, origin)
     visit.open("/page.html")
-    visit.page.wait_for_function("document.title === 'ready'")
-    assert len(NAMES) == 32
+    assert len(NAMES) == 34
     left_out = visit.page.evaluate("leftOut")
     for name in (each for each in NAMES if each not in left_out):
         found = visit.page.evaluate("(name) => check(name)", name)
@@ -94,10 +64,9 @@ def test_vectors_hold_in_chromium(browser: "Browser", origin: str) -> None:
     assert all(url.startswith(origin + "/") for url in visit.requests)
 
 
-def test_reports_use_new_random_bytes_in_chromium(browser: "Browser", origin: str) -> None:
-    visit = Visit(browser, origin)
+def test_reports_use_new_random_bytes_in_chromium(context: "BrowserContext", origin: str) -> None:
+    visit = Visit(context, origin)
     visit.open("/page.html")
-    visit.page.wait_for_function("document.title === 'ready'")
     solution = {"protocol": "SPL", "protocols": [{"protocol": "OUE", "k": 256, "epsilon": 1.0}]}
     survey = {
         "version": 1,
@@ -112,9 +81,12 @@ def test_reports_use_new_random_bytes_in_chromium(browser: "Browser", origin: st
     assert len(first) == len(second) == 64
 
 
-def test_violations_of_the_policy_are_noticed(browser: "Browser", origin: str) -> None:
-    visit = Visit(browser, origin)
-    visit.open("/inline.html")
+def test_violations_of_the_policy_are_noticed(context: "BrowserContext", origin: str) -> None:
+    visit = Visit(context, origin)
+    said = visit.page.goto(origin + "/inline.html", wait_until="load")
+    policy = "default-src 'none'; script-src 'self'; connect-src 'self'"
+    assert said.headers["content-security-policy"] == policy
+    assert policy in (CLIENT / "README.md").read_text().replace("\n  ", " ")
     assert visit.page.title() == "inline"
     assert visit.page.evaluate("violations") == ["script-src-elem"]
     assert any("Content Security Policy" in text for text in visit.said)

@@ -140,6 +140,36 @@ const CHECKS = {
     };
     return [found, wanted];
   },
+  /** Explanations of reports: in doubles, and the likelihood under every change of one answer. */
+  explanations(ldp, { text: given, reports }) {
+    const survey = ldp.Survey.parse(given), { solution } = survey;
+    const found = reports.map(({ report, answers }) => {
+      const data = bytes(report), same = { report, answers };
+      let explained;
+      try {
+        explained = survey.explain(data, answers ?? undefined);
+      } catch (error) {
+        if (error.name !== "SpecError") throw error;
+        return { ...same, refused: true };
+      }
+      const explanations = explained.map(({ odds, ...each }, j) => {
+        const labels = odds.map(({ label }) => label);
+        if (text(labels) !== text(survey.attributes[j].categories)) throw new Error("other labels");
+        return { ...each, times: odds.map(({ times }) => times) };
+      });
+      const likelihoods = answers && survey.attributes.map(({ name, categories }) =>
+        categories.map((label) => {
+          const record = survey.encode({ ...answers, [name]: label });
+          return ldp.likelihood(solution, data, record).join("/");
+        }));
+      return { ...same, explanations, likelihoods };
+    });
+    return [found, reports];
+  },
+  /** Ids of reports. */
+  ids(ldp, { secret, survey, digest, round, id }) {
+    return [ldp.reportId(bytes(secret), survey, digest, round), id];
+  },
   /** Devices with their client files, step by step. */
   clients(ldp, entry) {
     const mechanism = ldp.mechanism(entry.spec), limit = entry.limit ?? undefined;

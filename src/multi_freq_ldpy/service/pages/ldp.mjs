@@ -45,9 +45,9 @@ function add(a, b, x) {
   v[a + 1] += v[b + 1] + (x === void 0 ? 0 : m[x + 1]) + Math.floor(low / 2 ** 32);
   v[a] = low;
 }
-function turn(a, b, bits2) {
+function turn(a, b, bits3) {
   const low = v[a] ^ v[b], high = v[a + 1] ^ v[b + 1];
-  const [from, to, n] = bits2 < 32 ? [low, high, bits2] : [high, low, bits2 - 32];
+  const [from, to, n] = bits3 < 32 ? [low, high, bits3] : [high, low, bits3 - 32];
   v[a] = n ? from >>> n | to << 32 - n : from;
   v[a + 1] = n ? to >>> n | from << 32 - n : to;
 }
@@ -112,7 +112,7 @@ function refuse(field, wanted, value) {
   throw new SpecError(`${field} must be ${wanted}, not ${quote(value)}`);
 }
 function refuseSmall({ field, epsilon, k }) {
-  throw new SpecError(`${field}=${epsilon} is too small to be realised with k=${k}: the probabilities round to equality`);
+  throw new SpecError(`${field}=${epsilon} is too small to be realised with k=${k}: the probabilities would be equal`);
 }
 
 // dist/json.js
@@ -316,15 +316,13 @@ var forget = (mechanism2, record) => ({
   charges: [[0, null]],
   report: (bytes2) => mechanism2.draw(fresh(bytes2(0), mechanism2.label), 0, record)
 });
-var labelOf = (kind, name, fields) => {
-  const written = Object.entries(fields).map(([field, each]) => `"${field}": ${each}`);
+var labelOf = (kind, name, fields2) => {
+  const written = Object.entries(fields2).map(([field, each]) => `"${field}": ${each}`);
   return `{${[...written, `"${kind}": "${name}"`].sort().join(", ")}}`;
 };
 function integer(field, value, low, high) {
-  const wanted = `an integer from ${low} to ${high}`;
-  if (typeof value !== "number" || !Number.isInteger(value))
-    return refuse(field, wanted, show(value));
-  return value >= low && value <= high ? value : refuse(field, wanted, value);
+  const number2 = value, fits = Number.isInteger(number2) && number2 >= low && number2 <= high;
+  return fits ? number2 : refuse(field, `an integer from ${low} to ${high}`, show(value));
 }
 function budget(field, value) {
   const number2 = value instanceof Float ? value.value : value;
@@ -368,6 +366,13 @@ var largest = (all) => all.reduce((most, each) => compare(each, most) > 0n ? eac
 var floor = ([a, b]) => a < 0n && a % b ? a / b - 1n : a / b;
 var ceil = ([a, b]) => -floor([-a, b]);
 var chance = (weight) => [weight, WORD];
+var power = ([a, b], n) => [a ** BigInt(n), b ** BigInt(n)];
+function choose(n, k) {
+  let found = 1n;
+  for (let i = 0; i < k; i++)
+    found = found * BigInt(n - i) / BigInt(i + 1);
+  return found;
+}
 function reduce([a, b]) {
   let [x, y] = [a < 0n ? -a : a, b];
   while (y)
@@ -475,7 +480,7 @@ function privacyOf(mechanism2) {
 var generator = globalThis.crypto?.getRandomValues?.bind(globalThis.crypto);
 function randomBytes() {
   if (!generator) {
-    throw new Error('crypto.getRandomValues is missing: in React Native, import "react-native-get-random-values"');
+    throw new Error('crypto.getRandomValues is missing: React Native needs "react-native-get-random-values"');
   }
   const bytes2 = new Uint8Array(32);
   generator(bytes2);
@@ -502,8 +507,8 @@ function writeFloat(x) {
     return "-0.0";
   if (x < 0)
     return `-${writeFloat(-x)}`;
-  const [digits, power2] = x.toExponential().split("e");
-  const exponent = Number(power2);
+  const [digits, power3] = x.toExponential().split("e");
+  const exponent = Number(power3);
   if (x && (exponent < -4 || exponent >= 16)) {
     return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
   }
@@ -519,7 +524,8 @@ function write(value) {
   if (typeof value !== "object" || value === null) {
     return typeof value === "string" ? writeString(value) : String(value);
   }
-  const sorted = Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1);
+  const given = value instanceof Map ? [...value] : Object.entries(value);
+  const sorted = given.sort(([a], [b]) => a < b ? -1 : 1);
   return `{${sorted.map(([key, each]) => `${writeString(key)}: ${write(each)}`).join(", ")}}`;
 }
 
@@ -543,7 +549,7 @@ function writeRecord({ secret, label, context, ledger, history: history2 }) {
 var damaged = (why) => {
   throw new SpecError(`the record of the client cannot be used: ${why}`);
 };
-function readRecord(text, check) {
+function readRecord(text, check2) {
   const end = text.indexOf("\n") + 1, line = text.slice(0, end);
   if (!end || text.slice(end) !== `${hex(blake2b(ascii(line), 16))}
 `) {
@@ -552,24 +558,24 @@ function readRecord(text, check) {
   const body = entries("record", parse(line)), version = body.get("version");
   if (version !== 1 && version !== 2)
     damaged(`it has version ${quote(version)}`);
-  const fields = ["version", "secret", "protocol", "context", "classes", "reports"];
-  requireFields("record", body, version === 2 ? [...fields, "history"] : fields);
+  const fields2 = ["version", "secret", "protocol", "context", "classes", "reports"];
+  requireFields("record", body, version === 2 ? [...fields2, "history"] : fields2);
   const string = (field) => {
     const given = body.get(field);
     return typeof given === "string" ? given : damaged(`its ${field} is ${quote(given)}`);
   };
   const accounts = (field, read2) => new Map([...entries(field, body.get(field))].map(([j, each]) => [Number(j), read2(each)]));
-  const count = (n) => typeof n === "number" && n >= 0 ? n : damaged(`${quote(n)} is not a number of the ledger`);
+  const count2 = (n) => typeof n === "number" && n >= 0 ? n : damaged(`${quote(n)} is not a number of the ledger`);
   const secret = unhex(string("secret")), context = unhex(string("context"));
+  const own = { secret, context, label: string("protocol") };
+  const history2 = check2(own, version === 2 ? body.get("history") : null);
   const found = {
-    secret,
-    context,
-    label: string("protocol"),
+    ...own,
+    history: history2,
     ledger: {
-      classes: accounts("classes", (each) => new Set(Array.isArray(each) ? each.map(count) : damaged("its classes are no lists"))),
-      reports: accounts("reports", count)
-    },
-    history: version === 2 ? check(body.get("history"), secret, context) : null
+      classes: accounts("classes", (each) => new Set(Array.isArray(each) ? each.map(count2) : damaged("its classes are no lists"))),
+      reports: accounts("reports", count2)
+    }
   };
   if (found.secret.length !== 32 || writeRecord(found) !== text)
     damaged("its form is another");
@@ -602,10 +608,13 @@ var draws_exports = {};
 __export(draws_exports, {
   again: () => again,
   bytes: () => bytes,
+  count: () => count,
   has: () => has,
   hash: () => hash,
   hashed: () => hashed,
   histogram: () => histogram,
+  integerOf: () => integerOf,
+  isTidy: () => isTidy,
   ones: () => ones,
   plan: () => plan,
   sampled: () => sampled,
@@ -629,11 +638,12 @@ function bytes(number2, length) {
     return byte;
   });
 }
-function below(drawn, m2, bits2) {
-  const range = 2 ** bits2;
+var integerOf = (of2) => of2.reduceRight((sum, byte) => 256n * sum + BigInt(byte), 0n);
+function below(drawn, m2, bits3) {
+  const range = 2 ** bits3;
   const product = BigInt(drawn) * BigInt(m2);
   const low = Number(product % BigInt(range));
-  return low < range % m2 ? void 0 : Number(product >> BigInt(bits2));
+  return low < range % m2 ? void 0 : Number(product >> BigInt(bits3));
 }
 function uniform(source, user, m2) {
   const on = source.on(4 * user);
@@ -664,11 +674,13 @@ function symbol(source, user, value, m2, weights) {
   }
   return (value + Number(moved)) % m2;
 }
-var ones = (bits2) => {
-  let count = 0;
-  for (let left = bits2; left; left &= left - 1)
-    count++;
-  return count;
+var count = (bits3) => bits3.reduce((sum, byte) => sum + ones(byte), 0);
+var isTidy = (bits3, k) => !(bits3[bits3.length - 1] & ~(255 >> (-k & 7)));
+var ones = (bits3) => {
+  let count2 = 0;
+  for (let left = bits3; left; left &= left - 1)
+    count2++;
+  return count2;
 };
 function table(weight) {
   const chances = Array.from({ length: 9 }, (_, n) => weight ** BigInt(n) * (WORD - weight) ** BigInt(8 - n) << 16n);
@@ -701,8 +713,8 @@ function eight(source, address, { ends, digits }) {
     }
   }
 }
-function row(source, address, k, bits2) {
-  const found = Uint8Array.from({ length: width(k) }, (_, i) => eight(source, address + 2 * i, bits2));
+function row(source, address, k, bits3) {
+  const found = Uint8Array.from({ length: width(k) }, (_, i) => eight(source, address + 2 * i, bits3));
   found[found.length - 1] &= 255 >> (-k & 7);
   return found;
 }
@@ -712,15 +724,15 @@ function coin(source, address, weight) {
     return drawn < digits;
   return source.on(address)() >> 16n < weight % 2n ** 48n;
 }
-var has = (bits2, place) => (bits2[place >>> 3] >> (place & 7) & 1) === 1;
-function put(bits2, place, bit) {
-  bits2[place >>> 3] = bits2[place >>> 3] & ~(1 << (place & 7)) | +bit << (place & 7);
+var has = (bits3, place) => (bits3[place >>> 3] >> (place & 7) & 1) === 1;
+function put(bits3, place, bit) {
+  bits3[place >>> 3] = bits3[place >>> 3] & ~(1 << (place & 7)) | +bit << (place & 7);
 }
 function unary(source, user, value, k, own, others) {
-  const address = user * (2 * width(k) + 2), bits2 = row(source, address, k, others);
+  const address = user * (2 * width(k) + 2), bits3 = row(source, address, k, others);
   if (value >= 0)
-    put(bits2, value, coin(source, address + 2 * width(k), own));
-  return bits2;
+    put(bits3, value, coin(source, address + 2 * width(k), own));
+  return bits3;
 }
 function again(source, user, permanent, k, half, noise2) {
   const w = width(k), address = user * (2 * w + (half ? w + (w & 1) : 0));
@@ -744,17 +756,17 @@ function plan(k, w) {
   const corrections = Math.floor(spread / 2) + 2 + Math.abs(fewer);
   return { k, w, corrections, bits: k <= 4096 ? 16 : 32, start: table(enter) };
 }
-function subset(source, user, value, own, { k, w, corrections, bits: bits2, start }) {
-  const each = bits2 / 8, head = 2 * width(k) + 2, address = user * (head + each * corrections);
+function subset(source, user, value, own, { k, w, corrections, bits: bits3, start }) {
+  const each = bits3 / 8, head = 2 * width(k) + 2, address = user * (head + each * corrections);
   const found = row(source, address, k, start);
   const held = value >= 0 && coin(source, address + head - 2, own);
   if (value >= 0)
     put(found, value, false);
-  let missing = w - +held - found.reduce((sum, byte) => sum + ones(byte), 0);
+  let missing = w - +held - count(found);
   const adds = missing > 0, on = source.on(address + head);
   for (let used = 0; missing; used++) {
-    const drawn = used < corrections ? source.number(address + head + each * used, each) : Number(on() >> BigInt(64 - bits2));
-    const x = below(drawn, k, bits2);
+    const drawn = used < corrections ? source.number(address + head + each * used, each) : Number(on() >> BigInt(64 - bits3));
+    const x = below(drawn, k, bits3);
     if (x === void 0 || x === value || has(found, x) === adds)
       continue;
     put(found, x, adds);
@@ -864,9 +876,9 @@ function bestRange(prime, excess) {
 // dist/weights.js
 var HALF2 = of(1, 2);
 var exactly = (epsilon) => fraction(Math.min(epsilon, 1e3));
-var power = (epsilon) => exp(exactly(epsilon)).low;
+var power2 = (epsilon) => exp(exactly(epsilon)).low;
 function symbolWeights(m2, budget2) {
-  const other = ceil(divide(of(WORD), add2(power(budget2.epsilon), of(m2 - 1))));
+  const other = ceil(divide(of(WORD), add2(power2(budget2.epsilon), of(m2 - 1))));
   const own = WORD - BigInt(m2 - 1) * other;
   return own <= other ? refuseSmall(budget2) : [own, other];
 }
@@ -880,7 +892,7 @@ function symmetricWeights(budget2) {
   const q = divide(of(1), add2(root2, of(1)));
   return bitWeights(rest(q), q, budget2);
 }
-var optimizedWeights = (budget2) => bitWeights(HALF2, divide(of(1), add2(power(budget2.epsilon), of(1))), budget2);
+var optimizedWeights = (budget2) => bitWeights(HALF2, divide(of(1), add2(power2(budget2.epsilon), of(1))), budget2);
 function thresholdWeights(budget2) {
   const half = multiply(exactly(budget2.epsilon), HALF2);
   const halved = (x) => multiply(exp(x).high, HALF2);
@@ -908,7 +920,7 @@ function thresholdWeights(budget2) {
   return { threshold, weights: bitWeights(...at(threshold), budget2) };
 }
 function setWeight(budget2) {
-  const { epsilon, k } = budget2, e = power(epsilon);
+  const { epsilon, k } = budget2, e = power2(epsilon);
   const spread = (w) => add2(multiply(of(w), e), of(k - w));
   const cost = (w) => divide(multiply(spread(w), spread(w)), of(BigInt(w) * BigInt(k - w)));
   const near = Number(floor(divide(of(k), add2(e, of(1)))));
@@ -932,7 +944,7 @@ function unreachable(epsilon, ratio2) {
   throw new SpecError(`eps_1=${epsilon} has no second round: the permanent round leaves less than eps_1=${most}`);
 }
 function secondSymbols(m2, first, budget2) {
-  const c = power(budget2.epsilon);
+  const c = power2(budget2.epsilon);
   const reached = multiply(add2(c, of(m2 - 1)), chance(first[0] - first[1]));
   const gap = divide(subtract(c, of(1)), reached);
   if (compare(gap, of(1)) >= 0n)
@@ -943,7 +955,7 @@ function secondSymbols(m2, first, budget2) {
 }
 var bitRatio = (own, other) => divide(multiply(own, rest(other)), multiply(other, rest(own)));
 function secondBits(first, half, budget2) {
-  const c = power(budget2.epsilon);
+  const c = power2(budget2.epsilon);
   const ratio2 = (weight) => {
     const chances = throughBoth(first, [half ? WORD / 2n : WORD - weight, weight]);
     return bitRatio(...chances);
@@ -982,7 +994,16 @@ function symbols(k, own) {
     bytes: length,
     constants: { weights },
     loss: ratio(weights),
-    fake: () => ({ uniform: true, lows: same([BigInt(k) * weights[1], WORD]) }),
+    fake: () => ({
+      uniform: true,
+      lows: same([BigInt(k) * weights[1], WORD]),
+      chance: () => of(1, k)
+    }),
+    reading: {
+      accepts: (report) => integerOf(report) < k,
+      level: (report, value) => +(integerOf(report) === BigInt(value)),
+      chance: (_, level, p, q) => level ? p : q
+    },
     draw: (source, user, value) => bytes(symbol(source, user, value, k, weights), length)
   };
 }
@@ -994,11 +1015,23 @@ function bits(k, constants) {
     BigInt(k) * odds[1],
     BigInt(m2) * odds[0] + BigInt(k - m2) * odds[1]
   ];
+  const without = divide(rest(p), rest(q));
+  const row2 = (m2, places, each) => multiply(power(each, m2), power(rest(each), places - m2));
+  const empty = (report) => row2(count(report), k, q);
   return {
     bytes: width(k),
     constants,
     loss: ratio(odds),
-    fake: (zero) => zero ? { uniform: false, lows: same(divide(rest(p), rest(q))) } : { uniform: true, lows: [low(k - 1), low(1)] },
+    fake: (zero) => zero ? { uniform: false, lows: same(without), chance: empty } : {
+      uniform: true,
+      lows: [low(k - 1), low(1)],
+      chance: (report) => divide(multiply(empty(report), without), low(count(report)))
+    },
+    reading: {
+      accepts: (report) => isTidy(report, k),
+      level: (report, value) => +has(report, value),
+      chance: (report, level, own, other) => multiply(row2(count(report) - level, k - 1, other), level ? own : rest(own))
+    },
     draw: (source, user, value) => unary(source, user, value, k, weights[0], others ??= table(weights[1]))
   };
 }
@@ -1010,23 +1043,49 @@ function sets(own) {
     bytes: width(k),
     constants: { weights: [weight], omega },
     loss: ratio(divide(multiply(p, of(k, omega)), without)),
-    fake: () => ({ uniform: true, lows: same(without) }),
+    fake: () => ({
+      uniform: true,
+      lows: same(without),
+      chance: () => of(1, choose(k, omega))
+    }),
+    reading: {
+      accepts: (report) => isTidy(report, k) && count(report) === omega,
+      level: (report, value) => +has(report, value),
+      chance: (_, level, own2) => divide(level ? own2 : rest(own2), of(choose(k - 1, omega - level)))
+    },
     draw: (source, user, value) => subset(source, user, value, weight, how ??= plan(k, omega))
   };
 }
 var pack = (prime, g, [function_, sent]) => concat(bytes(function_, size(BigInt(prime) * BigInt(prime - 1))), bytes(sent, size(g)));
 function hashing(g, own) {
   const prime = nextPrime(own.k), weights = symbolWeights(g, own);
+  const functions = BigInt(prime) * BigInt(prime - 1), edge = size(functions);
+  const parts = (report) => [integerOf(report.subarray(0, edge)), integerOf(report.subarray(edge))];
   return {
     bytes: pack(prime, g, [0n, 0]).length,
     constants: { weights, g, prime },
     loss: ratio(weights),
-    fake: () => ({ uniform: false, lows: same([BigInt(g) * weights[1], WORD]) }),
+    fake: () => ({
+      uniform: false,
+      lows: same([BigInt(g) * weights[1], WORD]),
+      chance: () => of(1, functions * BigInt(g))
+    }),
+    reading: {
+      accepts(report) {
+        const [function_, sent] = parts(report);
+        return function_ < functions && sent < g;
+      },
+      level(report, value) {
+        const [function_, sent] = parts(report);
+        return +(hash(function_, value, prime, g) === Number(sent));
+      },
+      chance: (_, level, p, q) => divide(level ? p : q, of(functions))
+    },
     draw: (source, user, value) => pack(prime, g, hashed(source, user, value, prime, g, weights))
   };
 }
 function bestSymbols(own) {
-  const excess = subtract(power(own.epsilon), of(1));
+  const excess = subtract(power2(own.epsilon), of(1));
   if (compare(multiply(excess, of(WORD)), of(1)) < 0n)
     refuseSmall(own);
   return bestRange(nextPrime(own.k), excess);
@@ -1039,7 +1098,16 @@ function hadamard(own) {
     bytes: length,
     constants: { weights: [keep, WORD / 2n] },
     loss: ratio(divide(p, rest(p))),
-    fake: () => ({ uniform: false, lows: same(multiply(of(2), rest(p))) }),
+    fake: () => ({
+      uniform: false,
+      lows: same(multiply(of(2), rest(p))),
+      chance: () => of(1, rows)
+    }),
+    reading: {
+      accepts: (report) => integerOf(report) < rows,
+      level: (report, value) => 1 - ones(Number(integerOf(report)) & value + 1) % 2,
+      chance: (_, level) => multiply(of(2, rows), level ? p : rest(p))
+    },
     draw(source, user, value) {
       const line = value + 1;
       let index = uniform(source.part("index"), user, rows);
@@ -1056,17 +1124,89 @@ function histograms(own) {
     bytes: 4 * own.k,
     constants: { weights: [weight] },
     loss: { log: [2n * weight, 2n ** 32n] },
+    reading: {
+      accepts: (report) => new Int32Array(Uint8Array.from(report).buffer).every((entry) => entry > -(2 ** 31)),
+      level: () => 0,
+      chance() {
+        throw new SpecError("the likelihood of SHE is not a fraction: its noise is unbounded");
+      }
+    },
     draw: (source, user, value) => new Uint8Array(histogram(source, user, value, own.k, weight).buffer)
   };
 }
 
+// dist/reading.js
+function once(make) {
+  const known = /* @__PURE__ */ new Map();
+  return (key) => {
+    if (!known.has(key))
+      known.set(key, make(key));
+    return known.get(key);
+  };
+}
+function readable({ accepts, level, chance: chance2 }, [own, other]) {
+  const likely = (report, at) => chance2(report, at, own, other);
+  return {
+    accepts,
+    likelihood: (report, [value]) => likely(report, level(report, value)),
+    read(report) {
+      const at = once((found) => likely(report, found));
+      return [{
+        sent: true,
+        supports: (value) => level(report, value) === 1,
+        chance: (value) => at(level(report, value))
+      }];
+    }
+  };
+}
+
+// dist/explain.js
+function requireReport(mechanism2, report) {
+  if (isTimed(mechanism2)) {
+    throw new SpecError("a report of a whole history depends on the earlier rounds: it is not explained");
+  }
+  const size2 = mechanism2.bytes;
+  if (!(report instanceof Uint8Array) || report.length !== size2) {
+    refuse("report", `a Uint8Array of ${size2} bytes`, report?.length);
+  }
+  if (!mechanism2.accepts(report)) {
+    refuse("report", "one that a device sends", hex(report.subarray(0, 100)));
+  }
+  return mechanism2;
+}
+var likelihood = (mechanism2, report, value) => shorten(requireReport(mechanism2, report).likelihood(report, recordOf(mechanism2, value)));
+function shorten([a, b]) {
+  const twos = (x) => BigInt((x & -x).toString(16).length - 1) * 4n;
+  const common2 = a ? [twos(a), twos(b)].reduce((x, y) => x < y ? x : y) : 0n;
+  return reduce([a >> common2, b >> common2]);
+}
+function explain(mechanism2, attributes, report, record) {
+  return requireReport(mechanism2, report).read(report, record).map((said, j) => {
+    const { name, categories } = attributes[j];
+    const chances = categories.map((_, value) => said.chance(value));
+    const different = [...new Set(chances)];
+    const least = different.reduce((low, each) => compare(each, low) < 0n ? each : low);
+    const given = record ? chances[record[j]] : least;
+    const times = once((chance2) => double(divide(chance2, given)));
+    return {
+      attribute: name,
+      sent: said.sent,
+      supports: categories.filter((_, value) => said.supports(value)),
+      odds: categories.map((label, value) => ({ label, times: times(chances[value]) })),
+      ratio: double(divide(largest(different), least))
+    };
+  });
+}
+
 // dist/memoized.js
 function memoized(k, label, memory) {
-  const { first, second, again: addNoise } = memory;
+  const { first, second, again: addNoise } = memory, weights = first.constants.weights;
+  const chances = second ? throughBoth(weights, second) : weights.map(chance);
   const one = memory.draw ?? ((source, user, value) => addNoise(source.part("report"), user, first.draw(source.part("permanent"), user, value)));
   return {
     label,
     bytes: first.bytes,
+    ...readable(first.reading, chances),
     ks: [k],
     constants: second ? { ...first.constants, second } : first.constants,
     accounts: 1,
@@ -1105,7 +1245,7 @@ function longSymbols(own, alone) {
     remember: (memory, value) => [value, first.draw(memory, value, value)]
   };
 }
-var number = (of2) => of2.reduceRight((sum, byte) => 256 * sum + byte, 0);
+var number = (of2) => Number(integerOf(of2));
 function longBits(first, half, { field, epsilon, k }) {
   if (!Number.isSafeInteger(k * (2 * width(k) + 2))) {
     refuse("k", "small enough for addresses below 2^53", k);
@@ -1156,10 +1296,8 @@ function heldBits(k, b, d, weights) {
     const bucket = Number(BigInt(value) * BigInt(b) / BigInt(k));
     if (!has(held, bucket))
       return -1;
-    let before = 0;
-    for (let place = 0; place < bucket; place++)
-      before += +has(held, place);
-    return before;
+    const whole = bucket >>> 3;
+    return count(held.subarray(0, whole)) + ones(held[whole] & (1 << (bucket & 7)) - 1);
   }
   const answer = (source, user, own) => unary(source, user, own, d, weights[0], make()[1]);
   const alone = () => {
@@ -1167,12 +1305,29 @@ function heldBits(k, b, d, weights) {
     return compare(up, down) > 0n ? up : down;
   };
   const loss = ratio(d === 1 ? alone() : bitRatio(p, q));
+  const split = (report) => [report.subarray(0, width(b)), report.subarray(width(b))];
+  const reading = {
+    accepts(report) {
+      const [held, answers] = split(report);
+      return isTidy(held, b) && isTidy(answers, d) && count(held) === d;
+    },
+    level(report, value) {
+      const [held, answers] = split(report), place = rank(held, value);
+      return place < 0 ? place : +has(answers, place);
+    },
+    chance(report, level, own, other) {
+      const own_ = [of(1), rest(own), own][level + 1], set = count(split(report)[1]) - +(level > 0);
+      const zeros = d - set - +(level >= 0);
+      const others = multiply(power(other, set), power(rest(other), zeros));
+      return multiply(multiply(others, own_), of(1, choose(b, d)));
+    }
+  };
   const draw = (source, user, value) => {
     const held = hold(source.part("positions"), user);
     return concat(held, answer(source.part("bits"), user, rank(held, value)));
   };
   return {
-    first: { bytes: width(b) + width(d), constants: { weights }, loss, draw },
+    first: { bytes: width(b) + width(d), constants: { weights }, loss, draw, reading },
     loss,
     draw,
     again: (_, __, permanent) => permanent,
@@ -1209,8 +1364,8 @@ function DBitFlipPM(given) {
 }
 
 // dist/blocks.js
-function ways(s, bits2) {
-  const idle = 2n ** BigInt(bits2) - 2n;
+function ways(s, bits3) {
+  const idle = 2n ** BigInt(bits3) - 2n;
   let found = [1n];
   for (let i = 0; i < s; i++) {
     found = Array.from({ length: found.length + 2 }, (_, m2) => (found[m2] ?? 0n) + idle * (found[m2 - 1] ?? 0n) + (found[m2 - 2] ?? 0n));
@@ -1218,11 +1373,11 @@ function ways(s, bits2) {
   return found;
 }
 function ball(s, budget2) {
-  const c = power(budget2.epsilon), spread = multiply(of(s), subtract(c, of(1)));
+  const c = power2(budget2.epsilon), spread = multiply(of(s), subtract(c, of(1)));
   const most = ceil(subtract(compare(spread, of(2)) > 0n ? spread : of(2), of(1)));
   let best;
-  for (let bits3 = 1; bits3 <= Math.min(60, most.toString(2).length + 1); bits3++) {
-    const all = 2n ** BigInt(bits3 * s), counts = ways(s, bits3);
+  for (let bits4 = 1; bits4 <= Math.min(60, most.toString(2).length + 1); bits4++) {
+    const all = 2n ** BigInt(bits4 * s), counts = ways(s, bits4);
     let above = 0n, sums = 0n;
     for (let edge2 = s; edge2 > 0; edge2--) {
       above += counts[s + edge2];
@@ -1234,12 +1389,12 @@ function ball(s, budget2) {
       const gain = weight * below2 - (WORD - weight) * above;
       if (gain <= 0n)
         continue;
-      const cost = of((above * below2) ** 2n, (sums * gain) ** 2n * 2n ** BigInt(bits3));
+      const cost = of((above * below2) ** 2n, (sums * gain) ** 2n * 2n ** BigInt(bits4));
       if (best && compare(cost, best.cost) >= 0n)
         continue;
       best = {
         cost,
-        bits: bits3,
+        bits: bits4,
         edge: edge2,
         high: reduce([weight * all, WORD * above]),
         low: reduce([(WORD - weight) * all, WORD * below2])
@@ -1248,33 +1403,27 @@ function ball(s, budget2) {
   }
   if (!best)
     return refuseSmall(budget2);
-  const { bits: bits2, edge, high, low } = best;
-  return { symbols: s, bits: bits2, density: (m2) => m2 >= edge ? high : low };
+  const { bits: bits3, edge, high, low } = best;
+  return { symbols: s, bits: bits3, density: (m2) => m2 >= edge ? high : low };
 }
 function linear(s, budget2) {
   const [weight] = symbolWeights(2, budget2), gap = 2n * weight - WORD;
   const density = (m2) => reduce([WORD * BigInt(s) + gap * BigInt(m2), WORD * BigInt(s)]);
   return { symbols: s, bits: 1, density };
 }
-function meanDensity({ symbols: symbols2, bits: bits2, density }, n, m2) {
-  const left = symbols2 - n;
-  const total2 = ways(left, bits2).reduce((sum, count, i) => count ? add2(sum, multiply(of(count), density(m2 + i - left))) : sum, of(0));
-  return reduce(divide(total2, of(2n ** BigInt(bits2 * left))));
+function meanDensity({ symbols: symbols3, bits: bits3, density }, n, m2) {
+  const left = symbols3 - n;
+  const total2 = ways(left, bits3).reduce((sum, count2, i) => count2 ? add2(sum, multiply(of(count2), density(m2 + i - left))) : sum, of(0));
+  return reduce(divide(total2, of(2n ** BigInt(bits3 * left))));
 }
-function choose(n, k) {
-  let found = 1n;
-  for (let i = 0; i < k; i++)
-    found = found * BigInt(n - i) / BigInt(i + 1);
-  return found;
-}
-function drawBlock({ symbols: s, bits: bits2, density }, source) {
-  const next = source.on(0), idle = 2n ** BigInt(bits2) - 2n;
+function drawBlock({ symbols: s, bits: bits3, density }, source) {
+  const next = source.on(0), idle = 2n ** BigInt(bits3) - 2n;
   const outcomes = [];
   for (let plus2 = 0; plus2 <= s; plus2++) {
     for (let minus2 = 0; minus2 <= s - plus2; minus2++) {
-      const count = choose(s, plus2) * choose(s - plus2, minus2) * idle ** BigInt(s - plus2 - minus2);
-      if (count)
-        outcomes.push({ plus: plus2, minus: minus2, chance: multiply(of(count), density(plus2 - minus2)) });
+      const count2 = choose(s, plus2) * choose(s - plus2, minus2) * idle ** BigInt(s - plus2 - minus2);
+      if (count2)
+        outcomes.push({ plus: plus2, minus: minus2, chance: multiply(of(count2), density(plus2 - minus2)) });
     }
   }
   const common2 = outcomes.reduce((all, { chance: [, d] }) => all * reduce([all, d])[1], 1n);
@@ -1309,6 +1458,7 @@ function oneShot(name, given, make, largest2 = LARGEST_DOMAIN) {
   const round2 = make({ field: "epsilon", epsilon, k });
   const protocol = {
     ...round2,
+    ...readable(round2.reading, round2.constants.weights.map(chance)),
     label: labelOf("protocol", name, { k, epsilon: writeFloat(epsilon) }),
     ks: [k],
     accounts: 1,
@@ -1342,21 +1492,21 @@ var orderOf = (k) => {
 };
 function history(design) {
   const { label, k, rounds, kinds, grounded, row: row2, values, window } = design;
-  const each = !row2 && k > 2 ? 2 : 1, symbols2 = each === 2 ? k : 1;
+  const each = !row2 && k > 2 ? 2 : 1, symbols3 = each === 2 ? k : 1;
   const rowBytes = row2 ? size(orderOf(k)) : 0;
   const blocks = kinds.flatMap(({ block }) => block ?? []);
-  const step = blocks.length ? rowBytes + 2 * width(symbols2) : 0;
+  const step = blocks.length ? rowBytes + 2 * width(symbols3) : 0;
   const length = 1 + Math.max(step, values?.bytes ?? 0);
-  const noise2 = blocks.every(({ bits: bits2 }) => bits2 <= 16) ? 2 : 8;
+  const noise2 = blocks.every(({ bits: bits3 }) => bits3 <= 16) ? 2 : 8;
   if (rounds * length > LARGEST_HISTORY) {
     refuse("rounds", `few enough for ${LARGEST_HISTORY} bytes of reports`, rounds);
   }
   const before = grounded ? 1 : 2;
   const steps = (kind) => Math.floor(rounds / kind.length) - before + 1;
   function tell(memory, { block, path, round: round2, entry }, wanted) {
-    const base = memory.part("base"), told = new Int8Array(symbols2);
-    for (let p = 0; p < symbols2; p++) {
-      const address = (round2 * symbols2 + p) * noise2;
+    const base = memory.part("base"), told = new Int8Array(symbols3);
+    for (let p = 0; p < symbols3; p++) {
+      const address = (round2 * symbols3 + p) * noise2;
       const head = noise2 === 2 ? base.number(address, 2) >> 16 - block.bits : Number(word(base, address) >> BigInt(64 - block.bits));
       told[p] = head === 0 ? 1 : head === 1 ? -1 : 0;
     }
@@ -1372,7 +1522,7 @@ function history(design) {
       if (symbol2)
         content[at] |= bit;
       if (symbol2 < 0)
-        content[at + width(symbols2)] |= bit;
+        content[at + width(symbols3)] |= bit;
     });
     return content;
   }
@@ -1421,8 +1571,10 @@ function history(design) {
       return false;
     const { block, length: stride } = kind;
     if (!block)
-      return true;
-    return t % stride === 0 && (grounded || t > stride);
+      return values.accepts(content.subarray(0, used));
+    const line = row2 ? Number(integerOf(content.subarray(0, rowBytes))) : 1;
+    const end = rowBytes + width(symbols3), told = content.subarray(rowBytes, end);
+    return t % stride === 0 && (grounded || t > stride) && line > 0 && (!row2 || line < orderOf(k)) && isTidy(told, symbols3) && (block.bits > 1 || count(told) === symbols3) && content.subarray(end, step).every((byte, i) => !(byte & ~told[i]));
   }
   function loss(_, lifetime) {
     const known = (block, n) => largest([meanDensity(block, n, n), divide(of(1), meanDensity(block, n, -n))]);
@@ -1488,8 +1640,8 @@ function history(design) {
     },
     check(_, given) {
       const found = entries("history", given);
-      const fields = ["first", "last", "told", "stopped", "starts", "asked", "answer", "restorable"];
-      requireFields("history", found, fields);
+      const fields2 = ["first", "last", "told", "stopped", "starts", "asked", "answer", "restorable"];
+      requireFields("history", found, fields2);
       const number2 = (field, low, high) => integer(field, found.get(field), low, high);
       const first = number2("first", 0, rounds - 1), last = number2("last", first - 1, rounds - 1);
       const flag = (field) => choice(field, found.get(field), [true, false]);
@@ -1498,6 +1650,10 @@ function history(design) {
         if (!Array.isArray(list) || list.length !== 1)
           return refuse(field, "a list of one entry", list);
         return [integer(field, list[0], low, high)];
+      };
+      const startsOf = (list) => {
+        const fits = Array.isArray(list) && list.length === 1 && Number.isInteger(list[0]) && list[0] >= 0 && list[0] < k;
+        return fits ? list : refuse("starts", `one value below k=${k}`, "another list");
       };
       const text = found.get("answer");
       if (text !== null && !(typeof text === "string" && last >= first && isReport(text, last))) {
@@ -1508,7 +1664,7 @@ function history(design) {
         last,
         told: number2("told", 0, 2 ** 16),
         stopped: flag("stopped"),
-        starts: one("starts", 0, k - 1),
+        starts: startsOf(found.get("starts")),
         asked: one("asked", -1, rounds),
         answer: text,
         restorable: flag("restorable")
@@ -1530,8 +1686,8 @@ function valuesOf(name, k, epsilon) {
 }
 function powers(most) {
   const found = [];
-  for (let power2 = 1; power2 <= most; power2 *= 2)
-    found.push(power2);
+  for (let power3 = 1; power3 <= most; power3 *= 2)
+    found.push(power3);
   return found;
 }
 function Once(given) {
@@ -1686,6 +1842,10 @@ var LARGEST_REPORT = 2 ** 31 - 1;
 var LARGEST_RECORD = 2 ** 10;
 var NUMBERED_TOGETHER = 2 ** 16;
 var isProtocol = (mechanism2) => "one" in mechanism2;
+function fields(report, parts) {
+  let start = 0;
+  return parts.map((each) => report.subarray(start, start += each.bytes));
+}
 function starts(lengths2) {
   let start = 0;
   return lengths2.map((length) => (start += length) - length);
@@ -1732,6 +1892,9 @@ function SPL(parts) {
   const { own, charge, columns, ...solution } = independent("SPL", plain3, length, true);
   return {
     ...solution,
+    accepts: (report) => fields(report, plain3).every((field, j) => plain3[j].accepts(field)),
+    likelihood: (report, record) => fields(report, plain3).map((field, j) => plain3[j].likelihood(field, own(j, record))).reduce(multiply),
+    read: (report, record) => fields(report, plain3).flatMap((field, j) => plain3[j].read(field, record && own(j, record))),
     draw: (source, user, record) => concat(...plain3.map((each, j) => each.draw(source.part(j), user, own(j, record)))),
     recall(memory, record) {
       const recalled = plain3.map((each, j) => each.recall(memory.part(j), own(j, record)));
@@ -1756,8 +1919,25 @@ function SMP(parts) {
     return overTime(over, independent("SMP", over, length, false), put2);
   const plain3 = parts;
   const { own, charge, columns, ...solution } = independent("SMP", plain3, length, false);
+  function open(report) {
+    const j = Number(integerOf(report.subarray(0, head))), end = head + (plain3[j]?.bytes ?? 0);
+    return [plain3[j], j, report.subarray(head, end), report.subarray(end)];
+  }
+  const unsaid = { sent: false, supports: () => false, chance: () => of(1) };
   return {
     ...solution,
+    accepts(report) {
+      const [part, , field, after] = open(report);
+      return !!part && part.accepts(field) && !after.some(Boolean);
+    },
+    likelihood(report, record) {
+      const [part, j, field] = open(report);
+      return multiply(part.likelihood(field, own(j, record)), of(1, m2));
+    },
+    read(report, record) {
+      const [, sent, field] = open(report);
+      return plain3.flatMap((part, j) => j === sent ? part.read(field, record && own(j, record)) : part.ks.map(() => unsaid));
+    },
     draw(source, user, record) {
       const choice2 = source.part("attribute"), j = uniform(choice2, user, m2);
       let number2 = user - user % NUMBERED_TOGETHER;
@@ -1804,6 +1984,9 @@ function RSFD(parts, { fake: kind, balance: given }) {
   });
   const d = parts.length;
   const weights = even && d > 1 ? balance(hiding.map((each) => each.fake)) : void 0;
+  const share = (j) => weights ? chance(weights[j]) : of(1, d);
+  const odds = (j, field, real) => multiply(share(j), divide(real, hiding[j].fake.chance(field)));
+  const ownOdds = (report, record) => fields(report, parts).map((field, j) => odds(j, field, hiding[j].protocol.likelihood(field, [record[j]])));
   const options = `"balance": ${even}, "fake": "${kind}", `;
   const solution = {
     ...common("RSFD", parts, total(lengths(parts)), options),
@@ -1816,9 +1999,22 @@ function RSFD(parts, { fake: kind, balance: given }) {
         return null;
       return hidden(attribute, hiding.map(({ protocol, fake }, j) => ({
         ratio: protocol.loss(false, false).ratio,
-        share: weights ? chance(weights[j]) : of(1, d),
+        share: share(j),
         fake
       })));
+    },
+    accepts: (report) => fields(report, parts).every((field, j) => hiding[j].protocol.accepts(field)),
+    likelihood: (report, record) => fields(report, parts).map((field, j) => hiding[j].fake.chance(field)).reduce(multiply, ownOdds(report, record).reduce(add2)),
+    read(report, record) {
+      if (!record)
+        throw new SpecError("answers must be given: under RS+FD, the attributes belong together");
+      const all = ownOdds(report, record);
+      return fields(report, parts).map((field, j) => {
+        const [said] = hiding[j].protocol.read(field, null);
+        const others = all.filter((_, i) => i !== j).reduce(add2, of(0));
+        const whole = once((real) => add2(others, odds(j, field, real)));
+        return { ...said, sent: null, chance: (value) => whole(said.chance(value)) };
+      });
     },
     draw(source, user, record) {
       const choice2 = source.part("attribute");
@@ -1847,7 +2043,7 @@ var HISTORIES = {
   Steps: [Steps, ["k", "epsilon", "rounds", "changes", "protocol", "encoding", "values"]],
   Tree: [Tree, ["epsilon", "rounds", "changes", "kernel"]]
 };
-var listed = (makes, fields) => Object.entries(makes).map(([name, make]) => [name, [make, fields]]);
+var listed = (makes, fields2) => Object.entries(makes).map(([name, make]) => [name, [make, fields2]]);
 var PROTOCOLS = new Map([
   ...listed(ONE_ROUND, ["k", "epsilon"]),
   ...listed(TWO_ROUNDS, ["k", "eps_perm", "eps_1"]),
@@ -1879,11 +2075,11 @@ function countLeaves(spec, depth) {
 function build(spec) {
   const given = entries("protocols", spec), name = nameOf(given);
   if (given.has("history")) {
-    const [make, fields] = HISTORIES[name];
-    requireFields(`spec of ${name}`, given, ["history", ...fields]);
+    const [make, fields2] = HISTORIES[name];
+    requireFields(`spec of ${name}`, given, ["history", ...fields2]);
     return make(Object.fromEntries(given));
   }
-  const wanted = (fields) => requireFields(`spec of ${name}`, given, ["protocol", ...fields]);
+  const wanted = (fields2) => requireFields(`spec of ${name}`, given, ["protocol", ...fields2]);
   const protocol = PROTOCOLS.get(name);
   if (protocol) {
     wanted(protocol[1]);
@@ -1913,7 +2109,7 @@ function labelOf2(field, given) {
   if (typeof label === "bigint" && BigInt(LARGEST_LABEL) < (label < 0n ? -label : label)) {
     refuse(field, "numbers within ±2^53", label);
   }
-  if (typeof number2 === "string" && /\p{Surrogate}/u.test(number2)) {
+  if (typeof number2 === "string" && /[\ud800-\udfff]/u.test(number2)) {
     refuse(field, "text that can be written as UTF-8", number2);
   }
   if (typeof number2 === "string" || typeof number2 === "boolean")
@@ -1956,8 +2152,8 @@ var Survey = class _Survey {
     if (given.get("version") !== VERSION2) {
       refuse("version of the survey", `${VERSION2}`, given.get("version"));
     }
-    const fields = ["version", "attributes", "other", "missing", "solution"];
-    requireFields("survey", given, fields);
+    const fields2 = ["version", "attributes", "other", "missing", "solution"];
+    requireFields("survey", given, fields2);
     const list = spec.get("attributes");
     if (!Array.isArray(list))
       refuse("attributes", "a list of names with categories", list);
@@ -2024,6 +2220,13 @@ var Survey = class _Survey {
   randomize(answers) {
     return randomize(this.solution, this.encode(answers));
   }
+  /**
+   * Says what a report says, with one entry per attribute. With the answers, which stay on the
+   * device, odds are relative to them. RS+FD needs the answers.
+   */
+  explain(report, answers) {
+    return explain(this.solution, this.attributes, report, answers ? this.encode(answers) : null);
+  }
 };
 
 // dist/client.js
@@ -2083,24 +2286,32 @@ var Client = class _Client {
     return new _Client(of2, store, limit, found, await persist(store, false));
   }
   /** Puts a record that was exported into an empty store. */
-  static async import(text, of2, store) {
-    const found = read(text, of2, null);
+  static async import(text, of2, store, options = {}) {
+    const limit = limitOf(options), found = read(text, of2, options.context ?? null);
+    const persistent = await persist(store, true);
     await store.update((kept) => {
       if (kept !== null && kept !== LEFT)
         throw new Error("a client has begun here: open it");
       return [text, null];
     });
-    return new _Client(of2, store, void 0, found, await persist(store, true));
+    return new _Client(of2, store, limit, found, persistent);
+  }
+  /** The survey that the client answers, or null if it was begun for a bare mechanism. */
+  get survey() {
+    return this.#survey;
   }
   /** Makes a report, after its charge is stored. Null: a history is silent in this round. */
   async report(answers, options = {}) {
+    return (await this.charge(answers, options))();
+  }
+  /** Stores the charge of one report, and returns the function that draws it. Call it once. */
+  async charge(answers, options = {}) {
     const record = this.#survey ? this.#survey.encode(answers) : recordOf(this.#mechanism, answers);
     const mechanism2 = this.#mechanism, { round: round2 } = options;
     if (isTimed(mechanism2) !== (round2 !== void 0)) {
       throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round2)}`);
     }
-    const draw = await this.#store.update((kept) => respond(mechanism2, this.#own(kept), record, { round: round2, limit: this.#limit }));
-    return draw();
+    return this.#store.update((kept) => respond(mechanism2, this.#own(kept), record, { round: round2, limit: this.#limit }));
   }
   /** The budget that this record has spent. */
   async spent() {
@@ -2151,19 +2362,20 @@ var identityOf = ({ secret, label, context }) => [secret.join(), label, context.
 var limitOf = ({ limit }) => limit === void 0 ? void 0 : budget("limit", limit);
 function read(text, of2, context) {
   const mechanism2 = of2 instanceof Survey ? of2.solution : of2;
-  const found = readRecord(text, (history2, secret, own) => {
+  const found = readRecord(text, (own, history2) => {
+    if (own.label !== mechanism2.label) {
+      throw new SpecError(`the record is of ${own.label}, not of ${mechanism2.label}`);
+    }
+    if (context && context.join() !== own.context.join()) {
+      throw new SpecError("the record has another context");
+    }
+    if (isTimed(mechanism2) === (history2 === null)) {
+      throw new SpecError(`history must be in records of mechanisms with rounds only: ${own.label}`);
+    }
     if (!isTimed(mechanism2))
-      throw new SpecError("history must be absent: the mechanism has no rounds");
-    return mechanism2.check(memoryOf(mechanism2, secret, own), history2);
+      return null;
+    return mechanism2.check(memoryOf(mechanism2, own.secret, own.context), history2);
   });
-  if (found.label !== mechanism2.label) {
-    throw new SpecError(`the record is of ${found.label}, not of ${mechanism2.label}`);
-  }
-  if (context && context.join() !== found.context.join()) {
-    throw new SpecError("the record has another context");
-  }
-  if (isTimed(mechanism2) && !found.history)
-    throw new SpecError("history must be in the record");
   const accounts = [...found.ledger.classes.keys(), ...found.ledger.reports.keys()];
   if (accounts.some((j) => !(j < mechanism2.accounts))) {
     throw new SpecError("the record has accounts that the mechanism does not have");
@@ -2174,7 +2386,808 @@ async function persist(store, ask) {
   if (store.persistent !== void 0)
     return store.persistent;
   const storage = globalThis.navigator?.storage;
-  return Boolean(await (ask ? storage?.persist?.() : storage?.persisted?.()));
+  try {
+    return Boolean(await (ask && storage?.persist ? storage.persist() : storage?.persisted?.()));
+  } catch {
+    return false;
+  }
+}
+
+// dist/batch.js
+var MAGIC = "MFLB";
+var VERSION3 = 1;
+function writeBatch(digest, round2, id, report) {
+  const header = concat(ascii(MAGIC), Uint8Array.of(VERSION3), unhex(digest), bytes(round2, 4));
+  const record = unhex(id + report), body = new Uint8Array(header.length + record.length);
+  body.set(header);
+  body.set(record, header.length);
+  return body;
+}
+
+// dist/sha256.js
+var START = [
+  1779033703,
+  3144134277,
+  1013904242,
+  2773480762,
+  1359893119,
+  2600822924,
+  528734635,
+  1541459225
+];
+var ROUNDS = [
+  1116352408,
+  1899447441,
+  3049323471,
+  3921009573,
+  961987163,
+  1508970993,
+  2453635748,
+  2870763221,
+  3624381080,
+  310598401,
+  607225278,
+  1426881987,
+  1925078388,
+  2162078206,
+  2614888103,
+  3248222580,
+  3835390401,
+  4022224774,
+  264347078,
+  604807628,
+  770255983,
+  1249150122,
+  1555081692,
+  1996064986,
+  2554220882,
+  2821834349,
+  2952996808,
+  3210313671,
+  3336571891,
+  3584528711,
+  113926993,
+  338241895,
+  666307205,
+  773529912,
+  1294757372,
+  1396182291,
+  1695183700,
+  1986661051,
+  2177026350,
+  2456956037,
+  2730485921,
+  2820302411,
+  3259730800,
+  3345764771,
+  3516065817,
+  3600352804,
+  4094571909,
+  275423344,
+  430227734,
+  506948616,
+  659060556,
+  883997877,
+  958139571,
+  1322822218,
+  1537002063,
+  1747873779,
+  1955562222,
+  2024104815,
+  2227730452,
+  2361852424,
+  2428436474,
+  2756734187,
+  3204031479,
+  3329325298
+];
+var BLOCK2 = 64;
+var expanded = new Uint32Array(64);
+var turn2 = (x, bits3) => x >>> bits3 | x << 32 - bits3;
+function compress2(state, block) {
+  for (let i = 0; i < 64; i++) {
+    if (i < 16) {
+      expanded[i] = block.getUint32(4 * i);
+      continue;
+    }
+    const early = expanded[i - 15], late = expanded[i - 2];
+    const first = turn2(early, 7) ^ turn2(early, 18) ^ early >>> 3;
+    const second = turn2(late, 17) ^ turn2(late, 19) ^ late >>> 10;
+    expanded[i] = expanded[i - 16] + first + expanded[i - 7] + second;
+  }
+  let [a, b, c, d, e, f, g, h] = [...state];
+  for (let i = 0; i < 64; i++) {
+    const chosen = e & f ^ ~e & g, most = a & b ^ a & c ^ b & c;
+    const one = h + (turn2(e, 6) ^ turn2(e, 11) ^ turn2(e, 25)) + chosen + ROUNDS[i] + expanded[i];
+    const two = (turn2(a, 2) ^ turn2(a, 13) ^ turn2(a, 22)) + most;
+    [h, g, f, e, d, c, b, a] = [g, f, e, d + one | 0, c, b, a, one + two | 0];
+  }
+  [a, b, c, d, e, f, g, h].forEach((each, i) => state[i] += each);
+}
+function sha256(message) {
+  const padded = new Uint8Array(Math.ceil((message.length + 9) / BLOCK2) * BLOCK2);
+  padded.set(message);
+  padded[message.length] = 128;
+  const view = new DataView(padded.buffer), state = Uint32Array.from(START);
+  view.setUint32(padded.length - 4, 8 * message.length);
+  for (let at = 0; at < padded.length; at += BLOCK2)
+    compress2(state, new DataView(padded.buffer, at, BLOCK2));
+  const digest = new DataView(new ArrayBuffer(32));
+  state.forEach((word2, i) => digest.setUint32(4 * i, word2));
+  return new Uint8Array(digest.buffer);
+}
+function hmac(key, message) {
+  const own = new Uint8Array(BLOCK2);
+  own.set(key.length > BLOCK2 ? sha256(key) : key);
+  const mask = (byte) => own.map((each) => each ^ byte);
+  return sha256(concat(mask(92), sha256(concat(mask(54), message))));
+}
+
+// dist/ids.js
+var ID_BYTES = 16;
+function reportId(secret, survey, digest, round2) {
+  const name = ascii(survey), length = Uint8Array.of(name.length);
+  const asked = concat(ascii("report id\0"), length, name, unhex(digest), bytes(round2, 4));
+  return hex(hmac(secret, asked).subarray(0, ID_BYTES));
+}
+
+// dist/outbox.js
+var NAME = /^[a-z0-9-]{1,64}$/;
+var DIGEST = /^[0-9a-f]{32}$/;
+var LARGEST_ROUND = 2 ** 32 - 1;
+var FATES = ["waiting", "sent", "silent", "refused"];
+var EMPTY = { surveys: /* @__PURE__ */ new Map(), reports: [] };
+var compare2 = (a, b) => a < b ? -1 : Number(a > b);
+var comparePlaces = (a, b) => compare2(a.survey, b.survey) || compare2(a.digest, b.digest) || a.round - b.round;
+var find = (outbox, place) => outbox.reports.find((each) => !comparePlaces(each, place));
+var withEntry = (outbox, entry) => ({
+  ...outbox,
+  reports: [...outbox.reports.filter((each) => comparePlaces(each, entry)), entry].sort(comparePlaces)
+});
+function writeOutbox({ surveys, reports }) {
+  const line = `${write({ version: 1, surveys: Object.fromEntries(surveys), reports })}
+`;
+  return `${line}${hex(blake2b(ascii(line), 16))}
+`;
+}
+var damaged2 = (why) => {
+  throw new SpecError(`the outbox cannot be used: ${why}`);
+};
+function readOutbox(text) {
+  const end = text.indexOf("\n") + 1, line = text.slice(0, end);
+  if (!end || text.slice(end) !== `${hex(blake2b(ascii(line), 16))}
+`) {
+    damaged2("it is truncated or was altered");
+  }
+  let found;
+  try {
+    found = readBody(entries("outbox", parse(line)));
+  } catch {
+  }
+  return found && writeOutbox(found) === text ? found : damaged2("its form or its version is another");
+}
+function readBody(body) {
+  requireFields("outbox", body, ["version", "surveys", "reports"]);
+  const { version, surveys, reports } = Object.fromEntries(body);
+  need(version === 1 && Array.isArray(reports));
+  const found = reports.map(readEntry);
+  need(found.every((each, i) => !i || comparePlaces(found[i - 1], each) < 0));
+  const pins = [...entries("surveys", surveys)].map(([name, each]) => {
+    need(NAME.test(name));
+    return [name, readPin(each)];
+  });
+  return { surveys: new Map(pins), reports: found };
+}
+function need(held) {
+  if (!held)
+    throw new SpecError("another form");
+}
+function readPin(given) {
+  const { digest, spec, schedule } = fieldsOf(given, ["digest", "spec", "schedule"]);
+  need(isDigest(digest) && typeof spec === "string");
+  return { digest, spec, schedule: readSchedule(schedule) };
+}
+var isWithin = (number2, low, high) => Number.isSafeInteger(number2) && number2 >= low && number2 <= high;
+var isDigest = (given) => typeof given === "string" && DIGEST.test(given);
+function readSchedule(given) {
+  if (given === null)
+    return null;
+  const schedule = fieldsOf(given, ["starts", "period", "grace"]);
+  const { starts: starts2, period, grace } = schedule;
+  need(isWithin(starts2, 0, 2 ** 40) && isWithin(period, 1, 2 ** 31) && isWithin(grace, 0, period));
+  return { starts: starts2, period, grace };
+}
+function readEntry(given) {
+  const entry = fieldsOf(given, ["survey", "digest", "round", "id", "report", "state"]);
+  const { survey, digest, round: round2, id, report, state } = entry;
+  const isHex = (digits) => typeof digits === "string" && /^(?:[0-9a-f]{2})+$/.test(digits);
+  need(typeof survey === "string" && NAME.test(survey) && isDigest(digest));
+  need(isWithin(round2, 0, LARGEST_ROUND));
+  need(isHex(id) && unhex(id).length === ID_BYTES && FATES.includes(state));
+  need(state === "waiting" ? isHex(report) : report === null);
+  return entry;
+}
+function fieldsOf(given, wanted) {
+  const found = entries("outbox", given);
+  requireFields("outbox", found, wanted);
+  return Object.fromEntries(found);
+}
+function dueRound({ starts: starts2, period, grace }, last, now) {
+  const present = Math.floor((now - starts2) / period);
+  const late = now - starts2 - present * period < grace;
+  const due = present > last && late ? present - 1 : present;
+  return due >= 0 && due <= last ? due : null;
+}
+function requireName(name) {
+  if (typeof name === "string" && NAME.test(name))
+    return name;
+  throw new SpecError(`name must be 1 to 64 of a to z, 0 to 9 and "-", not ${quote(name)}`);
+}
+
+// dist/remote.js
+var LONGEST_ANSWER = 2 ** 24;
+var PATIENCE = 2e4;
+var LONGEST_DELAY = 60;
+var FIRST_DELAY = 0.5;
+var Refused = class extends Error {
+  name = "Refused";
+  /** The status of the answer. It is 0 if an earlier request was refused. */
+  status;
+  /** The word that names the problem, or "" if the answer was not of a service of this kind. */
+  kind;
+  constructor(status, kind, detail) {
+    super(detail);
+    this.status = status;
+    this.kind = kind;
+  }
+};
+var NoAnswer = class extends Error {
+  name = "NoAnswer";
+};
+function endOf(timeout) {
+  if (typeof timeout === "number" && timeout > 0 && timeout < Infinity) {
+    return performance.now() + 1e3 * timeout;
+  }
+  throw new SpecError(`timeout must be a number of seconds above 0, not ${quote(timeout)}`);
+}
+var randomFraction = () => new DataView(randomBytes().buffer).getUint32(0) / 2 ** 32;
+function retryAfter({ headers }) {
+  const asked = headers.get("Retry-After") ?? "";
+  if (/^\d+$/.test(asked))
+    return Number(asked);
+  return Math.max(0, (Date.parse(asked) - Date.now()) / 1e3 || 0);
+}
+async function readText({ body }) {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }), reader = body?.getReader();
+  let text = "", read2 = 0;
+  for (let part; reader && !(part = await reader.read()).done; ) {
+    read2 += part.value.length;
+    if (read2 > LONGEST_ANSWER) {
+      await reader.cancel();
+      throw new RangeError("the answer is too long");
+    }
+    text += decoder.decode(part.value, { stream: true });
+  }
+  return text + decoder.decode();
+}
+function readObject(text) {
+  try {
+    const found = parse(text);
+    return found instanceof Map ? found : null;
+  } catch {
+    return null;
+  }
+}
+function problemOf(status, text) {
+  const problem = readObject(text), type = problem?.get("type"), detail = problem?.get("detail");
+  if (typeof type === "string" && typeof detail === "string" && type.startsWith("/problems/")) {
+    return new Refused(status, type.slice("/problems/".length), detail.slice(0, 1e3));
+  }
+  return new Refused(status, "", `the service answered with status ${status}`);
+}
+var Remote = class {
+  /** The address of the service, without a slash at its end. */
+  url;
+  #token;
+  constructor(url, token) {
+    let found;
+    try {
+      found = new URL(String(url));
+    } catch {
+    }
+    if (!found || !/^https?:$/.test(found.protocol) || found.search || found.hash) {
+      throw new SpecError(`url must be an address such as https://example.org, not ${quote(url)}`);
+    }
+    if (found.username || found.password)
+      throw new SpecError("url must be without a name and a password");
+    if (token !== void 0 && !(typeof token === "string" && /^[!-~]+$/.test(token))) {
+      throw new SpecError("token must be one word of printable ASCII characters");
+    }
+    this.url = `${found.origin}${found.pathname}`.replace(/\/+$/, "");
+    this.#token = token;
+  }
+  /** Asks for an object. See `#ask`. */
+  get(path, read2, end, once2 = false) {
+    return this.#ask(path, { method: "GET" }, read2, end, once2);
+  }
+  /** Sends a body, with the token. See `#ask`. */
+  post(path, body, read2, end) {
+    const headers = { "Content-Type": "application/octet-stream" };
+    if (this.#token !== void 0)
+      headers["Authorization"] = `Bearer ${this.#token}`;
+    return this.#ask(path, { method: "POST", headers, body }, read2, end, false);
+  }
+  /**
+   * Returns what `read` makes of the answer, which is null for an answer of something else, such as
+   * the page of a hotel. Such answers, errors of servers and broken connections are tried again
+   * until the end, unless there is only one attempt.
+   */
+  async #ask(path, request, read2, end, once2) {
+    for (let attempt = 0; ; attempt++) {
+      const [found, asked] = await this.#try(path, request, read2, end);
+      if (found !== null)
+        return found;
+      const delay = randomFraction() * Math.min(LONGEST_DELAY, FIRST_DELAY * 2 ** attempt);
+      const wait = 1e3 * Math.max(delay, asked);
+      if (once2 || performance.now() + wait >= end) {
+        throw new NoAnswer(`no service answers at ${this.url}`);
+      }
+      await new Promise((done) => setTimeout(done, wait));
+    }
+  }
+  /** Tries once. Returns what was read or null, and the seconds to wait before the next attempt. */
+  async #try(path, request, read2, end) {
+    let answer, text;
+    try {
+      const time = Math.min(PATIENCE, Math.max(1, Math.ceil(end - performance.now())));
+      answer = await fetch(this.url + path, {
+        ...request,
+        redirect: "error",
+        credentials: "omit",
+        cache: "no-store",
+        referrerPolicy: "no-referrer",
+        signal: AbortSignal.timeout(time)
+      });
+      text = await readText(answer);
+    } catch {
+      return [null, 0];
+    }
+    const { status } = answer;
+    if (status === 408 || status === 429 || status >= 500)
+      return [null, retryAfter(answer)];
+    if (status >= 400)
+      throw problemOf(status, text);
+    const found = status === 200 ? readObject(text) : null;
+    return [found && read2(found), 0];
+  }
+};
+
+// dist/looking.js
+async function look(remote, name, end, once2 = false) {
+  const about = await remote.get(`/v1/surveys/${name}`, readAbout, end, once2);
+  return { ...about, survey: surveyOf(about.pin) };
+}
+async function choose2(remote, name, round2, pin, end) {
+  const own = pin && surveyOf(pin), schedule = pin?.schedule ?? null;
+  const alone = own && (round2 !== void 0 || schedule !== null || lastRound(own) === 0);
+  let about;
+  try {
+    const now = performance.now();
+    about = await look(remote, name, alone ? now + (end - now) / 4 : end, alone);
+  } catch (error) {
+    if (!alone || !(error instanceof NoAnswer))
+      throw error;
+    const due = schedule ? dueRound(schedule, lastRound(own), Date.now() / 1e3) : 0;
+    return { pin, survey: own, round: check(own, round2 ?? due) };
+  }
+  const { survey, state, accepted } = about;
+  if (pin && pin.digest !== survey.digest) {
+    throw new SpecError(`${name} is now the survey with digest ${survey.digest}: this device answers ${pin.digest}`);
+  }
+  if (state !== "open")
+    throw new Refused(409, "not-open", `the survey is ${quote(state)}`);
+  const chosen = check(survey, round2 ?? (accepted.length ? Math.max(...accepted) : null));
+  if (!accepted.includes(chosen)) {
+    throw new Refused(409, "round-closed", `round ${chosen} takes no reports now, only ${quote(accepted)}`);
+  }
+  return { pin: pin ?? about.pin, survey, round: chosen };
+}
+function surveyOf({ spec, digest }) {
+  const survey = Survey.parse(spec);
+  if (survey.digest !== digest)
+    throw new SpecError(`the digest ${digest} does not fit the spec`);
+  return survey;
+}
+var lastRound = (survey) => isTimed(survey.solution) ? survey.solution.rounds - 1 : survey.longitudinal ? LARGEST_ROUND : 0;
+function check(survey, round2) {
+  if (round2 === null)
+    throw new Refused(409, "round-closed", "no round takes reports now");
+  return integer("round", round2, 0, lastRound(survey));
+}
+function readAbout(answer) {
+  const [digest, spec, state, accepted] = ["digest", "spec", "state", "accepted"].map((field) => answer.get(field));
+  const isRound = (each) => Number.isSafeInteger(each) && each >= 0 && each <= LARGEST_ROUND;
+  if (typeof digest !== "string" || !DIGEST.test(digest) || !(spec instanceof Map))
+    return null;
+  if (typeof state !== "string" || !Array.isArray(accepted) || !accepted.every(isRound))
+    return null;
+  try {
+    const schedule = readSchedule(answer.get("schedule"));
+    return { pin: { digest, spec: write(spec), schedule }, state, accepted };
+  } catch {
+    return null;
+  }
+}
+
+// dist/sender.js
+var PATIENCE2 = 60;
+var FINAL = ["round-closed", "wrong-survey", "not-a-report", "too-large"];
+var NotDelivered = class extends NoAnswer {
+  name = "NotDelivered";
+};
+var Sender = class {
+  #remote;
+  #store;
+  #secret = null;
+  /** Sends to the service at a URL. The store holds the outbox and the secret of its ids. */
+  constructor(url, store, { token } = {}) {
+    this.#remote = new Remote(url, token);
+    this.#store = store;
+  }
+  /** Returns a survey: as it was first answered here, or as the service has it. Stores nothing. */
+  async survey(name, { timeout = PATIENCE2 } = {}) {
+    const end = endOf(timeout), pin = (await this.#read()).surveys.get(requireName(name));
+    return pin ? surveyOf(pin) : (await look(this.#remote, name, end)).survey;
+  }
+  /**
+   * Answers a round of a survey: draws one report, stores it, and sends it. If the round was answered
+   * before, nothing is drawn, and the stored bytes are sent if they still wait.
+   *
+   * Throws `NotDelivered` if no service answers. Then the report is kept.
+   */
+  answer(name, answers, { client, ...options } = {}) {
+    const own = { ...answers };
+    return this.#deliver(name, options, async (survey, round2) => {
+      if (client) {
+        if (client.survey?.digest !== survey.digest) {
+          refuse("client", `one of the survey with digest ${survey.digest}`, client.survey?.digest);
+        }
+        return client.charge(own, isTimed(survey.solution) ? { round: round2 } : {});
+      }
+      if (survey.longitudinal)
+        throw new SpecError("client must be given: this survey has permanent answers");
+      survey.encode(own);
+      return () => survey.randomize(own);
+    });
+  }
+  /** Sends a report that was drawn elsewhere. If the round has a report, that one is sent instead. */
+  submit(name, report, options = {}) {
+    const own = report instanceof Uint8Array ? report.slice() : new Uint8Array();
+    return this.#deliver(name, options, async ({ solution }) => {
+      if (own.length !== solution.bytes || !(isTimed(solution) || solution.accepts(own))) {
+        throw new SpecError(`report must be a report of this survey, of ${solution.bytes} bytes`);
+      }
+      return () => own;
+    });
+  }
+  /** Sends what waits, and returns how many were sent. Throws the first refusal at the end. */
+  async flush({ timeout = PATIENCE2 } = {}) {
+    const end = endOf(timeout), { reports } = await this.#read();
+    let sent = 0, refused;
+    for (const entry of reports.filter(({ state }) => state === "waiting")) {
+      try {
+        await this.#send(entry, end);
+        sent++;
+      } catch (error) {
+        if (!(error instanceof Refused))
+          throw error;
+        refused ??= error;
+      }
+    }
+    if (refused)
+      throw refused;
+    return sent;
+  }
+  async #deliver(name, { round: round2, timeout = PATIENCE2 }, prepare) {
+    if (round2 !== void 0)
+      integer("round", round2, 0, LARGEST_ROUND);
+    const end = endOf(timeout), pin = (await this.#read()).surveys.get(requireName(name));
+    const known = async (digest2, at) => find(await this.#read(), { survey: name, digest: digest2, round: at });
+    let entry = pin && round2 !== void 0 ? await known(pin.digest, round2) : void 0;
+    if (entry)
+      return this.#finish(entry, end);
+    const found = await choose2(this.#remote, name, round2, pin, end), { digest } = found.pin;
+    entry = await known(digest, found.round);
+    if (!entry) {
+      let draw;
+      try {
+        draw = await prepare(found.survey, found.round);
+      } catch (error) {
+        entry = await known(digest, found.round);
+        if (!entry)
+          throw error;
+      }
+      if (draw)
+        entry = await this.#keep(name, found, draw);
+    }
+    return this.#finish(entry, end);
+  }
+  /** Draws a report and stores it in one step, unless the round has one. */
+  #keep(name, { pin, round: round2 }, draw) {
+    return this.#update((outbox, secret) => {
+      const place = { survey: name, digest: pin.digest, round: round2 }, before = find(outbox, place);
+      if (before)
+        return [outbox, before];
+      if ((outbox.surveys.get(name) ?? pin).digest !== pin.digest) {
+        throw new SpecError(`${name} was answered with another digest at the same time`);
+      }
+      const report = draw(), id = reportId(secret, name, pin.digest, round2);
+      const entry = {
+        ...place,
+        id,
+        report: report && hex(report),
+        state: report ? "waiting" : "silent"
+      };
+      const surveys = new Map([[name, pin], ...outbox.surveys]);
+      return [withEntry({ ...outbox, surveys }, entry), entry];
+    });
+  }
+  /** Sends an entry if it waits, and says what became of it. */
+  async #finish(entry, end) {
+    const { round: round2, report, state } = entry;
+    if (state === "refused") {
+      throw new Refused(0, "", `the report of round ${round2} was refused before, and is not sent again`);
+    }
+    if (state === "silent")
+      return { round: round2, report: null, state };
+    if (state === "sent")
+      return { round: round2, report: null, state: "sent before" };
+    await this.#send(entry, end);
+    return { round: round2, report: unhex(report), state: "sent" };
+  }
+  async #send(entry, end) {
+    const { survey, digest, round: round2, id, report } = entry;
+    try {
+      const body = writeBatch(digest, round2, id, report);
+      await this.#remote.post(`/v1/surveys/${survey}/reports`, body, readCounted, end);
+    } catch (error) {
+      if (error instanceof NoAnswer) {
+        throw new NotDelivered(`${error.message}: the report is kept and will be sent by flush()`);
+      }
+      if (error instanceof Refused && FINAL.includes(error.kind))
+        await this.#mark(entry, "refused");
+      throw error;
+    }
+    await this.#mark(entry, "sent");
+  }
+  /** Notes a final answer, and drops the bytes. A report that was counted stays so. */
+  #mark(entry, state) {
+    return this.#update((outbox) => {
+      const now = find(outbox, entry), done = now?.state === "sent" || now?.state === state;
+      return [done || !now ? outbox : withEntry(outbox, { ...now, state, report: null }), null];
+    });
+  }
+  #read() {
+    return this.#update((outbox) => [outbox, outbox]);
+  }
+  /** Replaces the outbox by the first result, in one update of the store. */
+  async #update(change) {
+    const [secret, result] = await this.#store.update((text) => {
+      const kept = text === null ? { secret: null, outbox: EMPTY } : readKept(text);
+      if (this.#secret !== null && kept.secret !== this.#secret) {
+        throw new Error("the outbox is gone: what was sent is not known any more");
+      }
+      const own = kept.secret ?? hex(randomBytes());
+      const [after, made] = change(kept.outbox, unhex(own));
+      if (after === kept.outbox)
+        return [text, [kept.secret, made]];
+      return [`${own}
+${writeOutbox(after)}`, [own, made]];
+    });
+    this.#secret ??= secret;
+    return result;
+  }
+};
+function readKept(text) {
+  const secret = text.slice(0, 64);
+  if (!/^[0-9a-f]{64}$/.test(secret) || text[64] !== "\n") {
+    throw new SpecError("the outbox cannot be used: it does not begin with a secret");
+  }
+  const outbox = readOutbox(text.slice(65)), bytes2 = unhex(secret);
+  const own = ({ survey, digest, round: round2, id }) => reportId(bytes2, survey, digest, round2) === id;
+  if (!outbox.reports.every(own)) {
+    throw new SpecError("the outbox cannot be used: its ids belong to another secret");
+  }
+  return { secret, outbox };
+}
+function readCounted(answer) {
+  const [counted, duplicates] = ["counted", "duplicates"].map((field) => answer.get(field));
+  const known = counted === 1 && duplicates === 0 || counted === 0 && duplicates === 1;
+  return known || null;
+}
+
+// dist/stores/indexeddb.js
+var DATABASE = "multi-freq-ldpy";
+var RECORDS = "records";
+function indexedDBStore(name) {
+  let connection;
+  const forget2 = () => void (connection = void 0);
+  function connect() {
+    return new Promise((resolve, reject) => {
+      const request = indexedDB.open(DATABASE, 1);
+      request.onupgradeneeded = () => request.result.createObjectStore(RECORDS);
+      request.onerror = () => reject(request.error);
+      request.onsuccess = () => {
+        const database = request.result;
+        database.onclose = forget2;
+        database.onversionchange = () => {
+          database.close();
+          forget2();
+        };
+        resolve(database);
+      };
+    });
+  }
+  async function begin() {
+    for (let again2 = false; ; again2 = true) {
+      try {
+        const database = await (connection ??= connect());
+        return database.transaction(RECORDS, "readwrite", { durability: "strict" });
+      } catch (error) {
+        forget2();
+        if (again2)
+          throw error;
+      }
+    }
+  }
+  return {
+    async update(change) {
+      const transaction = await begin(), records = transaction.objectStore(RECORDS);
+      return new Promise((resolve, reject) => {
+        let result, failure;
+        const request = records.get(name);
+        request.onsuccess = () => {
+          const found = request.result, kept = found === void 0 ? null : `${found}`;
+          try {
+            const [after, made] = change(kept);
+            result = made;
+            if (after === null)
+              records.delete(name);
+            else if (after !== kept)
+              records.put(after, name);
+          } catch (error) {
+            failure = error;
+            transaction.abort();
+          }
+        };
+        transaction.oncomplete = () => resolve(result);
+        transaction.onabort = () => {
+          reject(failure ?? transaction.error ?? new Error("the browser took the write back"));
+        };
+      });
+    }
+  };
+}
+
+// dist/aggregate.js
+var aggregate_exports = {};
+__export(aggregate_exports, {
+  addCounts: () => addCounts,
+  estimate: () => estimate
+});
+var ownOf = ({ constants }) => chance(constants.weights[0]);
+var otherOf = ({ constants }) => chance(constants.weights[1]);
+var symbols2 = {
+  add: (_, report, counts) => void counts[Number(integerOf(report))]++,
+  other: otherOf
+};
+function addBits(_, report, counts) {
+  for (let v2 = 0; v2 < counts.length; v2++)
+    counts[v2] += +has(report, v2);
+}
+var bits2 = { add: addBits, other: otherOf };
+var sets2 = {
+  add: addBits,
+  other: (protocol) => divide(subtract(of(protocol.constants.omega), ownOf(protocol)), of(protocol.ks[0] - 1))
+};
+var hashes = {
+  add({ constants }, report, counts) {
+    const prime = constants.prime, g = constants.g, P = BigInt(prime);
+    const edge = size(P * (P - 1n)), seed2 = integerOf(report.subarray(0, edge));
+    const sent = Number(integerOf(report.subarray(edge))), step = 1 + Number(seed2 / P);
+    for (let v2 = 0, at = Number(seed2 % P); v2 < counts.length; v2++, at = (at + step) % prime) {
+      if (Math.floor(g * at / prime) === sent)
+        counts[v2]++;
+    }
+  },
+  /** Another value supports the report as its own does if both fall into one bucket. */
+  other(protocol) {
+    const P = BigInt(protocol.constants.prime), g = BigInt(protocol.constants.g);
+    const s = P / g, larger = P % g;
+    const pairs = (g - larger) * s * (s - 1n) + larger * (s + 1n) * s;
+    const together = of(pairs, P * (P - 1n));
+    return add2(multiply(together, ownOf(protocol)), multiply(rest(together), otherOf(protocol)));
+  }
+};
+var COUNTED = {
+  GRR: symbols2,
+  SUE: bits2,
+  OUE: bits2,
+  OLH: hashes,
+  SS: sets2
+};
+function countingOf(mechanism2) {
+  const name = /"(?:protocol|history)": "(\w+)"/.exec(mechanism2.label)[1];
+  if (!Object.hasOwn(COUNTED, name)) {
+    throw new SpecError(`estimates are for ${Object.keys(COUNTED).join(", ")}, not for ${name}: use Python`);
+  }
+  return [mechanism2, COUNTED[name]];
+}
+function addCounts(mechanism2, reports, counts) {
+  const [protocol, counting] = countingOf(mechanism2), { bytes: bytes2, ks: [k] } = protocol;
+  if (!(reports instanceof Uint8Array))
+    refuse("reports", "a Uint8Array", typeof reports);
+  const n = reports.length / bytes2;
+  if (!Number.isInteger(n))
+    refuse("reports", `a multiple of ${bytes2} bytes long`, reports.length);
+  if (counts.length !== k)
+    refuse("counts", `one number for each of ${k} values`, counts.length);
+  const at = (i) => reports.subarray(i * bytes2, (i + 1) * bytes2);
+  for (let i = 0; i < n; i++) {
+    if (!protocol.accepts(at(i)))
+      refuse(`report ${i}`, "one that a device sends", [...at(i)]);
+  }
+  for (let i = 0; i < n; i++)
+    counting.add(protocol, at(i), counts);
+  return n;
+}
+function estimate(mechanism2, counts, n, level = 0.95) {
+  const [protocol, counting] = countingOf(mechanism2);
+  const own = reduce(ownOf(protocol)), other = reduce(counting.other(protocol));
+  const [p, q, slope] = [double(own), double(other), double(subtract(own, other))];
+  const isCount = (each, most) => Number.isSafeInteger(each) && each >= 0 && each <= most;
+  if (!(level > 0 && level < 1))
+    refuse("level", "between 0 and 1", level);
+  if (!isCount(n, Infinity))
+    refuse("n", "a number of reports", n);
+  if (counts.length !== protocol.ks[0] || !Array.from(counts).every((each) => isCount(each, n))) {
+    refuse("counts", `one number from 0 to n=${n} for each of ${protocol.ks[0]} values`, [...Array.from(counts)]);
+  }
+  const z = normalQuantile((1 - level) / 2);
+  return Array.from(counts, (count2) => {
+    if (!n)
+      return { frequency: NaN, std: Infinity, low: 0, high: 1 };
+    const frequency = (count2 / n - q) / slope, f = cut(frequency);
+    const std = Math.sqrt((f * (p - p * p) + (1 - f) * (q - q * q)) / n) / slope;
+    return { frequency, std, low: cut(frequency - z * std), high: cut(frequency + z * std) };
+  });
+}
+var cut = (f) => Math.min(1, Math.max(0, f));
+function normalTail(z) {
+  const density = Math.exp(-z * z / 2) / Math.sqrt(2 * Math.PI);
+  if (z < 3) {
+    let sum = 0;
+    for (let term = z, i = 3; term > 1e-18; i += 2) {
+      sum += term;
+      term *= z * z / i;
+    }
+    return 0.5 - density * sum;
+  }
+  let fraction2 = z;
+  for (let i = 100; i > 0; i--)
+    fraction2 = z + i / fraction2;
+  return density / fraction2;
+}
+function normalQuantile(tail) {
+  let low = 0, high = 40;
+  for (let i = 0; i < 100; i++) {
+    const middle = (low + high) / 2;
+    if (normalTail(middle) > tail)
+      low = middle;
+    else
+      high = middle;
+  }
+  return (low + high) / 2;
 }
 
 // dist/testing.js
@@ -2187,7 +3200,9 @@ __export(testing_exports, {
   drawAs: () => drawAs,
   draws: () => draws_exports,
   hex: () => hex,
+  hmac: () => hmac,
   keyed: () => keyed,
+  likelihood: () => likelihood,
   mechanism: () => mechanism,
   memoryOf: () => memoryOf,
   parse: () => parse,
@@ -2195,12 +3210,16 @@ __export(testing_exports, {
   pricesOf: () => pricesOf,
   privacyOf: () => privacyOf,
   read: () => read,
+  readOutbox: () => readOutbox,
   reportAs: () => reportAs,
+  reportId: () => reportId,
   respond: () => respond,
+  sha256: () => sha256,
   spentBy: () => spentBy,
   subkey: () => subkey,
   write: () => write,
-  writeFloat: () => writeFloat
+  writeFloat: () => writeFloat,
+  writeOutbox: () => writeOutbox
 });
 function drawAs(spec, key, user, value) {
   if (!(Number.isSafeInteger(user) && user >= 0 && user < 2 ** 40)) {
@@ -2241,20 +3260,27 @@ export {
   LSOUE,
   LSUE,
   LimitReached,
+  NoAnswer,
+  NotDelivered,
   OLH,
   OUE,
   Once,
   RSFD,
+  Refused,
   SHE,
   SMP,
   SPL,
   SS,
   SUE,
+  Sender,
   SpecError,
   Steps,
   Survey,
   THE,
   Tree,
+  aggregate_exports as aggregate,
+  indexedDBStore,
+  likelihood,
   mechanism,
   randomize,
   testing_exports as testing
