@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .protocols.histogram import SHE
     from .protocols.subset import SS
     from .protocols.unary import OUE, SUE, THE
+    from .sender import Sender
     from .solutions.rsfd import RSFD
     from .solutions.smp import SMP
     from .solutions.spl import SPL
@@ -87,6 +88,7 @@ __all__ = [
     "Privacy",
     "Protocol",
     "Rounds",
+    "Sender",
     "Steps",
     "Stream",
     "Survey",
@@ -139,6 +141,7 @@ _HOMES = {
     "protocols.histogram": "SHE",
     "protocols.subset": "SS",
     "protocols.unary": "OUE SUE THE",
+    "sender": "Sender",
     "solutions.rsfd": "RSFD",
     "solutions.smp": "SMP",
     "solutions.spl": "SPL",

@@ -1,7 +1,6 @@
 """Commands for a collection: from a table to reports, to a tally and to estimates."""
 
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -31,6 +30,7 @@ from ..solutions.spl import SPL
 from ..survey import MAGIC, Survey
 from . import files
 from .files import BadFile
+from .serving import connect
 from .terminal import (
     ESTIMATORS,
     EVERYDAY,
@@ -137,19 +137,9 @@ def _randomize_file(survey: Survey, data: Path, stream: Any) -> Iterator[NDArray
         try:
             records = survey._encode_table(typed)
         except ValueError as error:
-            raise BadFile(f"{data}: {_shift_row(str(error), done)}") from None
+            raise BadFile(f"{data}: {files.shift_row(str(error), done)}") from None
         done += len(records)
         yield survey.solution.randomize(records, stream)
-
-
-def _shift_row(message: str, done: int) -> str:
-    """Return a message with the row counted from the first row of the file, not of the part."""
-    return re.sub(
-        r"(, row |reports\[)(\d+)",
-        lambda found: f"{found[1]}{int(found[2]) + done}",
-        message,
-        count=1,
-    )
 
 
 def _load_survey(path: Path) -> Survey:
@@ -224,7 +214,7 @@ def _tally_files(
             raise
         except (ValueError, TypeError) as error:
             raise BadFile(
-                f"{path}: {_shift_row(str(error), total.users + total.invalid - done)}"
+                f"{path}: {files.shift_row(str(error), total.users + total.invalid - done)}"
             ) from None
     if not total.users:
         raise BadFile(f"{', '.join(map(str, paths))}: there are no reports")
@@ -235,10 +225,18 @@ def _tally_files(
 def estimate(
     survey: SurveyFile,
     reports: Annotated[
-        list[Path], typer.Argument(help="Files of reports or of tallies.", readable=False)
-    ],
+        list[Path] | None,
+        typer.Argument(help="Files of reports or of tallies.", readable=False),
+    ] = None,
     method: Annotated[str, typer.Option(help=ESTIMATORS)] = "raw",
     invalid: Invalid = "raise",
+    url: Annotated[
+        str | None,
+        typer.Option(help="Address of a service. SURVEY is then the name of its survey."),
+    ] = None,
+    at: Annotated[
+        str | None, typer.Option("--round", help="A round of the service: a number, or latest.")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="File for a table of the estimates.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="File for a chart of the estimates (.png, .svg or .pdf).")
@@ -254,18 +252,33 @@ def estimate(
     For a survey with rounds, give the tallies of all rounds so far.
     The last round is printed. --csv, --json and --plot have all rounds.
 
+    With --url, a service counts the reports, and SURVEY is the name of its survey.
+
     Groups of categories and differences need Python.
     See Estimate.group and Estimate.difference.
     """
+    reports = reports or []
+    if bool(reports) == (url is not None):
+        raise ValueError("give files of reports or tallies, or --url of a service")
+    if at is not None and url is None:
+        raise ValueError("--round needs --url")
     validate.choice("--method", method, ("raw", *postprocess.METHODS))
-    files.require_outputs(force, csv, plot, inputs=[survey, *reports])
+    files.require_outputs(force, csv, plot, inputs=[survey, *reports] if url is None else [])
     if plot:
         files.require_chart(plot)
-    shared = _load_survey(survey)
     found: Any
+    tallies: list[Tally] | None = None
+    if url is not None:
+        remote = connect(url)
+        shared, _ = remote.survey(str(survey))
+        tallies = remote.tallies(str(survey), shared, at or "latest")
+    else:
+        shared = _load_survey(survey)
     if shared.rounds is not None:
-        raw = shared.estimate(_tallies_of_rounds(shared, reports))
+        raw = shared.estimate(tallies or _tallies_of_rounds(shared, reports))
         found = Rounds(each.postprocess(method) for each in raw)
+    elif tallies is not None:
+        found = shared.estimate(tallies[-1]).postprocess(method)
     else:
         counted = _tally_files(shared, reports, invalid)
         if counted.invalid:

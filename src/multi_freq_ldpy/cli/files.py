@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -304,6 +305,16 @@ def _parse_report(text: str | None) -> bytes | None:
         return bytes.fromhex(text or "-") or None
     except ValueError:
         return None
+
+
+def shift_row(message: str, done: int) -> str:
+    """Return a message with the row counted from the first row of the file, not of the part."""
+    return re.sub(
+        r"(, row |reports\[)(\d+)",
+        lambda found: f"{found[1]}{int(found[2]) + done}",
+        message,
+        count=1,
+    )
 
 
 def require_different(paths: Sequence[Path]) -> None:

@@ -92,8 +92,10 @@ EVERYDAY, MAINTENANCE = "Everyday", "Maintenance"
 """The groups of commands in the help."""
 
 
-def command(group: str, name: str | None = None) -> Callable[[Function], Function]:
-    """Make a command of a function.
+def command(
+    group: str, name: str | None = None, parent: typer.Typer = app
+) -> Callable[[Function], Function]:
+    """Make a command of a function, of the application or of a group of commands.
 
     The mistake of a user is reported in one sentence, with exit code 2.
     """
@@ -117,7 +119,7 @@ def command(group: str, name: str | None = None) -> Callable[[Function], Functio
                         else str(error)
                     )
 
-        app.command(name, rich_help_panel=group)(run)
+        parent.command(name, rich_help_panel=group if parent is app else None)(run)
         return run
 
     return wrap

@@ -1,0 +1,1 @@
+"""Parts of a sender: surveys that it knows, the outbox, and files of waiting batches."""

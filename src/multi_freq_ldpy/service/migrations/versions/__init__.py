@@ -1,0 +1,1 @@
+"""One module per step. A step never changes after its release."""
