@@ -50,8 +50,12 @@ from multi_freq_ldpy import (
     registry,
     wire,
 )
+from multi_freq_ldpy.core.sealed import digest_line
 from multi_freq_ldpy.core.tally import DIGEST, MAGIC, VERSION, digest_of
 from multi_freq_ldpy.longitudinal.ledger import State
+from multi_freq_ldpy.sending.outbox import Contents
+from multi_freq_ldpy.service import batch
+from multi_freq_ldpy.service.ids import report_id
 
 LARGEST = 2**32 - 5
 # Header of a tally: magic, version, length of the spec, users, entries of n
@@ -273,7 +277,7 @@ def client_file(data: bytes) -> None:
     A client is opened from every valid file, and makes a report.
     """
     line = data.partition(b"\n")[0] + b"\n"
-    for each in (data, line + digest_of(line).hex().encode() + b"\n"):
+    for each in (data, line + digest_line(line)):
         try:
             state = State.from_bytes(each)
         except ValueError:
@@ -298,6 +302,32 @@ def client_file(data: bytes) -> None:
         assert client.spent >= before
 
 
+def outbox(data: bytes) -> None:
+    """Read an outbox, with the given and with the right digest, and use what it has."""
+    line = data.partition(b"\n")[0] + b"\n"
+    for each in (data, line + digest_line(line)):
+        try:
+            contents = Contents.from_bytes(each)
+        except ValueError as error:
+            assert len(str(error)) < 1000  # noqa: PT017
+            continue
+        assert repr(contents) and contents.to_bytes() == each
+        for entry in contents.reports.values():
+            assert (entry.report is not None) == (entry.state == "waiting")
+            report_id(bytes(32), *entry.key)
+            if entry.report:
+                records = [(entry.id, entry.report)]
+                body = batch.write_batch(entry.digest, entry.round, records)
+                assert batch.count_records(body, len(entry.report)) == 1
+        for pinned in contents.surveys.values():
+            try:
+                survey = pinned.build()
+            except ValueError:
+                continue
+            assert survey.digest == pinned.digest
+            cheap(survey.solution)
+
+
 def report_rounds(client: Client) -> None:
     """Ask a device for the last round of its file and for all later rounds."""
     for r in range(max(0, client._members.last), HISTORY.rounds):
@@ -306,7 +336,33 @@ def report_rounds(client: Client) -> None:
             wire.decode(HISTORY.at(r), report.tobytes())
 
 
+def submission(data: bytes) -> None:
+    """Read a body of reports of the length that the first byte says, as it is and with a header."""
+    size, data = 1 + (data[0] if data else 0), data[1:]
+    header = batch.HEADER.pack(batch.MAGIC, batch.VERSION, bytes(16), 7)
+    for body in (data, header + data):
+        try:
+            found = batch.read_header(body)
+            many = batch.count_records(body, size)
+        except ValueError as error:
+            assert len(str(error)) < 300  # noqa: PT017
+            continue
+        cut = [body[i : i + 16 + size] for i in range(batch.HEADER.size, len(body), 16 + size)]
+        records = [(each[:16], each[16:]) for each in cut]
+        assert len(records) == many > 0
+        assert batch.write_batch(found.digest, found.round, records) == body
+
+
 TARGETS: dict[str, Callable[[bytes], None]] = {
     each.__name__: each
-    for each in (wire_decode, tally_from_bytes, from_spec, survey_load, survey_unpack, client_file)
+    for each in (
+        wire_decode,
+        tally_from_bytes,
+        from_spec,
+        survey_load,
+        survey_unpack,
+        client_file,
+        outbox,
+        submission,
+    )
 }

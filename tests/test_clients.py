@@ -32,6 +32,7 @@ from multi_freq_ldpy import (
     LimitReached,
     wire,
 )
+from multi_freq_ldpy.core.sealed import digest_line
 from multi_freq_ldpy.longitudinal import ledger
 
 SECRET = bytes(range(32))
@@ -378,7 +379,7 @@ def test_files_that_were_never_written_are_refused(change: dict[str, Any], tmp_p
     Client.open(path, protocol)
     body = json.loads(path.read_bytes().partition(b"\n")[0])
     line = json.dumps(body | change).encode() + b"\n"
-    path.write_bytes(line + ledger._digest(line))
+    path.write_bytes(line + digest_line(line))
     with pytest.raises(ValueError, match="cannot be used"):
         Client.open(path, protocol)
 
@@ -442,7 +443,7 @@ def test_a_removed_lock_is_noticed(tmp_path: Path) -> None:
     """Check that a process does not use a lock that was removed while it waited."""
     path, protocol = tmp_path / "client", LGRR(5, 2.0, 1.0)
     client, store = Client.open(path, protocol), ledger.Store(path)
-    with store._lock_file():
+    with store.lock_file():
 
         def work(pipe: int) -> None:
             os.write(pipe, b"0")
@@ -453,7 +454,7 @@ def test_a_removed_lock_is_noticed(tmp_path: Path) -> None:
         assert os.read(reading, 1) == b"0"
         time.sleep(0.3)  # the child waits for the lock now
         os.unlink(f"{store.path}.lock")
-        with store._lock_file() as new:  # a new lock, as another process would hold it
+        with store.lock_file() as new:  # a new lock, as another process would hold it
             time.sleep(0.1)
             assert store.read().ledger.classes == {}
             assert os.fstat(new).st_nlink == 1

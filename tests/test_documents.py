@@ -112,7 +112,7 @@ def test_reference_names_sections_that_exist() -> None:
 def test_worked_examples_agree_with_the_vectors() -> None:
     """Check the key and the permanent answer of the page against the reference and the vectors."""
     blocks = re.findall(r"```text\n(.*?)```", (ROOT / "docs" / "wire.md").read_text(), re.DOTALL)
-    first, second = (
+    first, second, third = (
         dict(line.split(maxsplit=1) for line in block.splitlines()) for block in blocks
     )
     fresh, key = bytes.fromhex(first["fresh"]), bytes.fromhex(first["key"])
@@ -126,11 +126,12 @@ def test_worked_examples_agree_with_the_vectors() -> None:
     at = 2 * entry["values"].index(1)
     assert entry["label"] in second["text"]
     assert entry["permanent"][at : at + 2] == second["answer"]
+    assert third["id"] in [each["id"] for each in read("ids") if each["round"] == 256]
 
 
 def test_promises_name_tests_that_exist() -> None:
     named = re.findall(
-        r"`(test_\w+\.py)::(test_\w+)`(?: \(([\w, ]+)\))?",
+        r"`((?:service/)?test_\w+\.py)::(test_\w+)`(?: \(([\w, ]+)\))?",
         (ROOT / "docs" / "promises.md").read_text(),
     )
     assert len(named) > 30

@@ -18,11 +18,15 @@ from targets import HEADER, TARGETS
 
 from multi_freq_ldpy import GRR, OUE, RSFD, SPL, Survey, Tally, registry, wire
 from multi_freq_ldpy.longitudinal.ledger import State
+from multi_freq_ldpy.sending.outbox import Contents
+from multi_freq_ldpy.service import batch
 
 CORPUS = Path(__file__).parent.parent / "fuzz" / "corpus"
 FILES = {name: sorted((CORPUS / name).iterdir()) for name in TARGETS}
 Proved = Callable[[str, int], None]
 SECONDS, MEMORY = 5.0, 100 * 10**6
+BINARY = ("wire_decode", "submission")
+"""The targets whose input holds no JSON."""
 
 FIXED = settings(
     max_examples=60,
@@ -84,6 +88,8 @@ def test_valid_seeds_are_accepted(name: str) -> None:
         "survey_load": lambda data: Survey.from_spec(json.loads(data)),
         "survey_unpack": targets.ONCE.unpack,
         "client_file": State.from_bytes,
+        "outbox": Contents.from_bytes,
+        "submission": lambda data: batch.count_records(data[1:], 1 + data[0]),
     }[name]
     valid = [path for path in FILES[name] if path.name.startswith("valid")]
     assert len(valid) >= 2
@@ -225,7 +231,7 @@ def written(name: str, value: Any, users: int, counts: list[int]) -> bytes:
 
     The target itself repairs digests and the length of a spec.
     """
-    data = json.dumps(value, sort_keys=name == "client_file").encode()
+    data = json.dumps(value, sort_keys=name in ("client_file", "outbox")).encode()
     if name in ("tally_from_bytes", "survey_unpack"):
         entries = len(counts) // 2 if users % 2 else 0
         data = (
@@ -235,11 +241,11 @@ def written(name: str, value: Any, users: int, counts: list[int]) -> bytes:
             + bytes(16)
         )
         return bytes(20) + data if name == "survey_unpack" else data
-    return data + b"\n" * (name == "client_file")
+    return data + b"\n" * (name in ("client_file", "outbox"))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in TARGETS if name != "wire_decode"])
+@pytest.mark.parametrize("name", [name for name in TARGETS if name not in BINARY])
 def test_objects_that_are_almost_right(name: str, proved: Proved) -> None:
     @FIXED
     @given(
@@ -364,6 +370,8 @@ ENTRANCES = {
     "survey_load": (Survey, "load"),
     "survey_unpack": (Survey, "unpack"),
     "client_file": (State, "from_bytes"),
+    "outbox": (Contents, "from_bytes"),
+    "submission": (batch, "read_header"),
 }
 
 

@@ -8,14 +8,14 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = (
@@ -32,7 +32,15 @@ ARGUMENTS = (
     "--disable-sync",
     "--no-first-run",
 )
-TYPES = {".mjs": "text/javascript", ".json": "application/json", ".html": "text/html"}
+Answer = tuple[int, bytes]
+"""The status of an answer, and its JSON."""
+
+TYPES = {
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".json": "application/json",
+    ".html": "text/html",
+}
 
 
 def find_chromium() -> str | None:
@@ -56,12 +64,53 @@ def start_chromium() -> Iterator["Browser"]:
             browser.close()
 
 
+class Visit:
+    """A page in Chromium, the requests it made, and its violations and errors."""
+
+    def __init__(self, context: "BrowserContext", origin: str) -> None:
+        self.origin, self.context = origin, context
+        self.requests: list[str] = []
+        self.said: list[str] = []
+        self.page: Any = context.new_page()
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.add_init_script(
+            "globalThis.violations = []; addEventListener('securitypolicyviolation',"
+            " (event) => violations.push(event.violatedDirective));"
+        )
+
+    def open(self, path: str) -> None:
+        """Load a page, and wait until it has set its title to "ready"."""
+        self.page.goto(self.origin + path, wait_until="load")
+        for _ in range(6000):
+            if self.page.title() == "ready":
+                return
+            self.page.wait_for_timeout(10)
+        raise TimeoutError(f"{path} is not ready: {self.said}")
+
+    def call(self, *given: Any) -> Any:
+        """Return the result of a global function ``call``, or the text of its error."""
+        found = self.page.evaluate("(given) => call(...given)", list(given))
+        return found.get("value", found.get("error"))
+
+
 @contextmanager
-def serve(files: Mapping[str, Path | str]) -> Iterator[str]:
-    """Serve files, or texts, on loopback; yield the origin."""
+def serve(
+    files: Mapping[str, Path | str],
+    service: Callable[[str, str, bytes], Answer | None] | None = None,
+) -> Iterator[str]:
+    """Serve files, or texts, on loopback; yield the origin.
+
+    ``service`` answers requests below /v1 from their method, path and body. None breaks the
+    connection.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            if service and self.path.startswith("/v1/"):
+                self.ask(service)
+                return
             given = files.get(self.path)
             self.send_response(200 if given is not None else 404)
             self.send_header("Content-Security-Policy", POLICY)
@@ -71,6 +120,21 @@ def serve(files: Mapping[str, Path | str]) -> Iterator[str]:
             if given is not None:
                 data = given.read_bytes() if isinstance(given, Path) else given.encode()
                 self.wfile.write(data)
+
+        def do_POST(self) -> None:
+            if service:
+                self.ask(service)
+
+        def ask(self, service: Callable[[str, str, bytes], Answer | None]) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            answer = service(self.command, self.path, body)
+            if answer is None:
+                self.close_connection = True
+                return
+            self.send_response(answer[0])
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(answer[1])
 
         def log_message(self, format: str, *given: object) -> None:
             """Log nothing."""

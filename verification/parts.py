@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import services
 from numpy.typing import NDArray
 
 from multi_freq_ldpy import (
@@ -105,6 +106,26 @@ def jobs(quick: bool) -> dict[str, list[Job]]:
         "fit": [*fits, below, partial(noise, many)],
         "clients": [
             partial(client_fit, each, 10**4 if quick else 10**6) for each in DRAWN_BY_CLIENT
+        ],
+        "kills": [partial(kill_devices, 50 if quick else 2000)],
+        "outbox kills": [partial(kill_senders, 20 if quick else 1000)],
+        "service kills": [
+            partial(service_kills, each, *((5, 0) if quick else (200, 10**6)))
+            for each in services.DATABASES
+        ],
+        "service races": [
+            partial(service_races, each, 20 if quick else 2000) for each in services.DATABASES
+        ],
+        "sender kills": [partial(sender_kills, 30 if quick else 1000)],
+        "releases": [
+            *(
+                partial(releases, "sqlite", 100 if quick else 12_500, seed)
+                for seed in range(1, 2 if quick else 9)
+            ),
+            partial(releases, "postgresql", 50 if quick else 1_000, 9),
+        ],
+        "many ids": [
+            partial(many_ids, each, 10**6 if quick else 10**7) for each in services.DATABASES
         ],
         "coverage": [
             partial(coverage, cls, epsilon, quick)
@@ -347,6 +368,84 @@ def client_fit(mechanism: Any, n: int) -> Found:
     for each in estimates if isinstance(mechanism, Solution) else [estimates]:
         far = abs(each.frequencies - (np.arange(each.frequencies.size) == 0)) / each.std
         found.holds(far.max() < Z, mechanism, None, f"an estimate is {far.max():.1f} errors away")
+    return found
+
+
+def kill_devices(kills: int) -> Found:
+    """Kill processes of the JavaScript client that keep their records in files."""
+    found = Found()
+    command = [sys.executable, str(NODE), "node", "tests/kills.mjs", str(kills)]
+    said = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    wrong = [said[name] for name in ("lost", "twice", "invented")]
+    found.holds(not any(wrong) and said["reports"] > kills, "kills", None, f"{said}")
+    found.rows.append(
+        ("a protocol over time, and four histories", kills, f"{said['reports']:,}", *wrong[:2])
+    )
+    return found
+
+
+def kill_senders(kills: int) -> Found:
+    """Kill processes of the JavaScript client that share an outbox."""
+    found = Found()
+    command = [sys.executable, str(NODE), "node", "tests/sender_kills.mjs", str(kills)]
+    said = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+    wrong = [said[name] for name in ("lost", "twice", "invented")]
+    found.holds(not any(wrong) and said["reports"] > kills // 2, "senders", None, f"{said}")
+    found.rows.append(("two surveys over time", kills, f"{said['reports']:,}", *wrong[:2]))
+    return found
+
+
+def service_kills(database: str, kills: int, reports: int) -> Found:
+    """Kill services under load, and compare the tally with a recount."""
+    found = Found()
+    many, wrong = services.kill_services(database, kills, reports)
+    found.holds(not wrong and many >= reports, f"service on {database}", None, wrong)
+    found.rows.append((database, kills, f"{many:,}", 0 if not wrong else "see below"))
+    return found
+
+
+def service_races(database: str, races: int) -> Found:
+    """Send equal batches to two processes at once, and close rounds while reports arrive."""
+    found = Found()
+    wrong = services.race_services(database, races)
+    found.holds(not wrong, f"races on {database}", None, wrong)
+    stops = str(max(3, min(races // 10, 10))) if database == "postgresql" else ""
+    failed = 0 if not wrong else "see below"
+    found.rows.append((database, f"{5 * races:,}", f"{races:,}", stops, failed))
+    return found
+
+
+def sender_kills(kills: int) -> Found:
+    """Kill devices between their steps, and compare outboxes, sent bodies and the service."""
+    found = Found()
+    many, wrong = services.kill_senders(kills)
+    found.holds(not wrong and many >= kills, "senders", None, wrong)
+    found.rows.append(("one report, two budgets, a history", many, *[0 if not wrong else "?"] * 2))
+    return found
+
+
+def releases(database: str, orders: int, seed: int) -> Found:
+    """Let reports arrive in random orders, and compare what the public sees."""
+    found = Found()
+    many, wrong = services.release_orders(database, orders, seed)
+    found.holds(not wrong and many > 0, f"releases on {database}", seed, wrong)
+    found.add("orders of arrival", orders)
+    found.rows.append((database, f"{orders:,}", f"{many:,}", 0 if not wrong else "see below"))
+    return found
+
+
+def many_ids(database: str, many: int) -> Found:
+    """Measure groups and sizes with few and with many ids in a round."""
+    found = Found()
+    early, late, size, left = services.count_many_ids(database, 10**5, many)
+    most = 30 if database == "sqlite" else 110
+    sizes = f"{size:.1f} bytes per id, {left} rows left"
+    found.holds(size <= most and not left, f"ids on {database}", None, sizes)
+    ratio = late / early
+    found.holds(ratio <= 3, f"ids on {database}", None, f"groups take {ratio:.1f} times as long")
+    found.rows.append(
+        (database, f"{many:,}", f"{early:.1f}", f"{late:.1f}", f"{ratio:.1f}", f"{size:.1f}", left)
+    )
     return found
 
 

@@ -34,6 +34,21 @@ HEADS = {
     "moments": ("protocol", "reports", "mean", "p", "largest z", "detectable error"),
     "fit": ("source", "draws", "outcomes", "z", "z of the control"),
     "clients": ("source", "draws", "outcomes", "z", "z of the control"),
+    "kills": ("records", "kills", "reports", "charges lost", "values told twice"),
+    "outbox kills": ("surveys", "kills", "reports", "lost", "drawn twice"),
+    "service kills": ("database", "kills", "reports", "lost, twice or counted wrongly"),
+    "service races": ("database", "pairs of batches", "closed rounds", "stops", "failures"),
+    "sender kills": ("surveys", "kills", "rounds drawn twice", "reports lost or counted twice"),
+    "releases": ("database", "orders", "releases", "closer than a step"),
+    "many ids": (
+        "database",
+        "ids",
+        "ms per group at 10⁵ ids",
+        "ms per group at the end",
+        "ratio",
+        "bytes per id",
+        "ids left after closing",
+    ),
     "few reports": ("protocol", "values", "settings", "least coverage", "mean coverage"),
     "differences": (
         "protocol",
@@ -79,6 +94,48 @@ ABOUT = {
         "The [JavaScript client](wire.md) draws reports in Node, from fresh random bytes. The same"
         " chi-square test compares them with the exact distribution of the Python package. Their"
         " estimates are within six standard errors of the true frequencies."
+    ),
+    "kills": (
+        "Two processes of the [JavaScript client](devices.md) share records in files, and both are"
+        " killed at random times. A charge is lost if a report came back whose value is not in the"
+        " ledger. A value is told twice if two reports of one question differ: the permanent answer"
+        " of a value, or the report of a round."
+    ),
+    "outbox kills": (
+        "Two processes of a [sender in JavaScript](devices.md) share an outbox in a file, and"
+        " both are killed at random times. The service fails in a third of the requests, before or"
+        " after it counts. A report is lost if the outbox calls it sent and the service did not"
+        " count it. A round is"
+        " drawn twice if the service has seen two bodies of it."
+    ),
+    "service kills": (
+        "The [service](serving.md) is killed under load at random times. On PostgreSQL there are"
+        " two processes. Clients send the same bytes again until they are acknowledged. Some bodies"
+        " are sent again after that, and some to both processes at once. Afterwards the tally must"
+        " equal a recount of the clients' own bytes of the ids that landed."
+    ),
+    "service races": (
+        "Two processes get the same batch at once, in opposite orders: each report must count once,"
+        " and neither process may block the other. Rounds are closed while reports arrive: no tally"
+        " may change afterwards. PostgreSQL is stopped at once under load and started again:"
+        " nothing may be lost."
+    ),
+    "sender kills": (
+        "Processes of devices with a [sender](serving.md#from-a-device) are killed between their"
+        " steps and at random times. After a kill, the person has changed the answer. A proxy loses"
+        " requests and answers. Afterwards all bodies of one device and round must be equal. The"
+        " service must have one report per device and round, and its tally must equal a recount."
+    ),
+    "releases": (
+        "Reports arrive in random orders, in three processes that start again now and then. People"
+        " without a token look at random times, and a process may replace a release long after it"
+        " was due. Any two [releases](serving.md#releases) of a survey must differ by at least"
+        " `step` reports. All processes must show the same release, and its counts must be those of"
+        " the reports that it holds."
+    ),
+    "many ids": (
+        "Groups of 1000 reports are counted until a round has many ids. A group must not take more"
+        " than three times as long as with 10⁵ ids. After the round is closed, its ids are deleted."
     ),
     "few reports": (
         "Coverage is the exact probability that a 95 % interval covers the true frequency. The"
