@@ -5,10 +5,10 @@ NODE := $(RUN) tools/node.py
 JS := clients/js
 BUNDLE := src/multi_freq_ldpy/service/pages/ldp.mjs
 
-.PHONY: setup demo test js bundle chromium lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain \
+.PHONY: setup demo test js bundle chromium service postgres lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain \
         clean
 
-demo: $(VENV)/core
+demo: $(VENV)/serve
 	$(RUN) examples/one_question.py
 	@echo
 	$(RUN) examples/three_questions.py
@@ -16,6 +16,8 @@ demo: $(VENV)/core
 	$(RUN) examples/changing_values.py
 	@echo
 	$(RUN) examples/twenty_rounds.py
+	@echo
+	$(RUN) examples/collecting.py
 
 # Install the requirements of all targets, before two targets run at the same time.
 setup: $(VENV)/dev $(VENV)/docs $(VENV)/js $(JS)/node_modules/installed
@@ -32,7 +34,7 @@ test: $(VENV)/dev
 js: $(VENV)/js $(JS)/dist/ldp.mjs
 	$(NODE) npm test
 	@cmp -s $(JS)/dist/ldp.mjs $(BUNDLE) || { echo "$(BUNDLE) differs from its sources: run make bundle"; exit 1; }
-	$(RUN) -m pytest $(JS)/tests
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal $(JS)/tests
 
 # Write the one file of the JavaScript client into the Python package.
 bundle: $(JS)/dist/ldp.mjs
@@ -41,6 +43,15 @@ bundle: $(JS)/dist/ldp.mjs
 # Install Debian's Chromium, if there is none.
 chromium: $(VENV)/bin/python
 	$(RUN) tools/browser.py
+
+# The tests of the service on SQLite and on a PostgreSQL of their own. `KILLS=200 REPORTS=1000000` asks for more.
+DATABASES ?= sqlite,postgresql
+service: $(VENV)/dev postgres
+	DATABASES=$(DATABASES) $(RUN) -m pytest -n $(JOBS) --dist worksteal tests/service
+
+# Install Debian's PostgreSQL, if there is none.
+postgres: $(VENV)/bin/python
+	$(RUN) tools/postgres.py
 
 # Fuzzing guided by coverage. It starts from the corpus and takes SECONDS for each target.
 # `make fuzz KEEP=--keep` adds new small inputs to the corpus.
@@ -74,8 +85,8 @@ types: $(VENV)/dev
 bench: $(VENV)/bench
 	$(RUN) benchmarks/bench.py $(if $(QUICK),--quick)
 
-# Verification of every claim, into docs/verification.md. Takes a quarter of an hour; `make verify QUICK=1` verifies a sample.
-verify: $(VENV)/dev $(JS)/dist/ldp.mjs
+# Verification of every claim, into docs/verification.md. Takes three quarters of an hour; `make verify QUICK=1` verifies a sample.
+verify: $(VENV)/dev $(JS)/dist/ldp.mjs postgres
 	$(RUN) verification/verify.py $(if $(QUICK),--quick)
 
 # Audits: the privacy loss that is measured in this package and in others, into docs/audits.md. `make audits QUICK=1` takes a minute.
@@ -136,6 +147,10 @@ $(VENV)/bench: $(VENV)/core
 
 $(VENV)/docs: $(VENV)/core
 	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[docs]"
+	touch $@
+
+$(VENV)/serve: $(VENV)/core
+	$(RUN) -m pip install --quiet --disable-pip-version-check -e ".[serve]"
 	touch $@
 
 $(VENV)/fuzz: $(VENV)/core

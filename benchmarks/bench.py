@@ -32,6 +32,7 @@ from measure import (
 )
 from processes import first_report, first_use, scale
 from rows import DOMAINS
+from service import service
 
 from multi_freq_ldpy.core import parallel
 
@@ -74,6 +75,7 @@ def main() -> None:
         "tables": lambda: tables(10**6, 2 * times),
         "first report": first_report,
         "javascript": lambda: javascript(times, 1e3 * seconds),
+        "service": lambda: service(*((0.4, 1) if options.quick else (1.5, 3))),
         "scale": lambda: scale((10**6, 10**7) if options.quick else (10**6, 10**7, 10**8, 10**9)),
     }
     if not options.quick:

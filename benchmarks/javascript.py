@@ -14,8 +14,11 @@ ROOT = HERE.parent
 TASKS = HERE / "javascript.mjs"
 BUNDLE = ROOT / "src" / "multi_freq_ldpy" / "service" / "pages" / "ldp.mjs"
 MEASURE = """
-import * as ldp from "{bundle}";
-import {{ measure }} from "{tasks}";
+const before = performance.now();
+const ldp = await import("{bundle}");
+ldp.randomize(ldp.mechanism({{ version: 1, protocol: "OUE", k: 100, epsilon: 1 }}), 42);
+const start = {{ "OUE, k = 100, after the import": performance.now() - before }};
+const {{ measure }} = await import("{tasks}");
 {use}
 """
 
@@ -27,7 +30,9 @@ def javascript(turns: int, milliseconds: float) -> Results | None:
 
     found = {}
     if path := node.find_path():
-        use = f"console.log(JSON.stringify(measure(ldp, {turns}, {milliseconds})));"
+        use = (
+            f"console.log(JSON.stringify({{...measure(ldp, {turns}, {milliseconds}), ...start}}));"
+        )
         code = MEASURE.format(bundle=BUNDLE.as_uri(), tasks=TASKS.as_uri(), use=use)
         command, environment = ["node", "--input-type=module"], {**os.environ, "PATH": path}
         said = subprocess.run(
@@ -37,7 +42,7 @@ def javascript(turns: int, milliseconds: float) -> Results | None:
     else:
         print(f"left out: Node {node.LEAST} or newer is missing", file=sys.stderr)
     if browser.find_chromium() and find_spec("playwright"):
-        use = f"document.result = () => measure(ldp, {turns}, {milliseconds});"
+        use = f"document.result = () => ({{...measure(ldp, {turns}, {milliseconds}), ...start}});"
         files: dict[str, Path | str] = {
             "/page.html": '<!doctype html><script type="module" src="/run.mjs"></script>',
             "/run.mjs": MEASURE.format(bundle="/ldp.mjs", tasks="/tasks.mjs", use=use),
@@ -47,7 +52,7 @@ def javascript(turns: int, milliseconds: float) -> Results | None:
         with browser.serve(files) as origin, browser.start_chromium() as started:
             page = started.new_page()
             page.goto(f"{origin}/page.html")
-            page.wait_for_function("document.result")
+            page.wait_for_function("() => document.result")
             found["Chromium"] = page.evaluate("document.result()")
     else:
         print("left out: Chromium or Python's playwright is missing", file=sys.stderr)

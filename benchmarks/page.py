@@ -80,6 +80,7 @@ def summary(results: Results) -> str:
         ("scale", _short_scale),
         ("first report", _short_report),
         ("javascript", _short_javascript),
+        ("service", _short_service),
     )
     lines = [line for name, write in writers if name in results for line in write(results[name])]
     return "\n".join(
@@ -175,12 +176,34 @@ def _short_report(found: Results) -> Iterable[list[str]]:
 
 def _short_javascript(found: Results) -> Iterable[list[str]]:
     for engine, times in found.items():
-        reports = [took for name, took in times.items() if name.startswith(("GRR", "SS", "O"))]
+        reports = [
+            took
+            for name, took in times.items()
+            if name.startswith(("GRR", "SS", "O")) and not name.endswith("import")
+        ]
         yield [
             f"One report of the JavaScript client in {engine}",
             f"{spread(reports)} ms",
             f"[JavaScript]({ROWS}#javascript)",
         ]
+
+
+def _short_service(databases: list[Results]) -> Iterable[list[str]]:
+    """Yield the figures of the service that say most, for each database."""
+    wanted = {
+        "cpu": "one commit per report ÷ the service, CPU per report",
+        "rate": "requests/s, 256 connections, as a share of a bare server's",
+        "batches": "reports/s in batches ÷ requests/s of a bare server",
+        "wait": "median time of an answer, 64 connections ÷ 1 connection",
+    }
+    for found in databases:
+        ratios = {name: value for name, _, value, _ in _service_ratios(found)}
+        for name, what in wanted.items():
+            yield [
+                f"Service on {found['database']}: {what}",
+                number(ratios[name]),
+                f"[service]({ROWS}#service)",
+            ]
 
 
 def rows(results: Results) -> str:
@@ -216,6 +239,7 @@ def rows(results: Results) -> str:
         ("first use", _first_use),
         ("first report", _first_report),
         ("javascript", _javascript),
+        ("service", _service),
     )
     if "batch" in results or "limits" in results:
         parts.append(_limits(results))
@@ -670,7 +694,7 @@ def _javascript(found: Results) -> str:
     """Return the times of the JavaScript client, with one column per engine."""
     names = next(iter(found.values()))
     limits = {name: "20" if name.startswith("THE") else "0.1" for name in names}
-    limits |= {name: "" for name in names if name.startswith("RS+FD")}
+    limits |= {name: "" for name in names if name.startswith("RS+FD") or name.endswith("import")}
     lines = [
         [name, *(number(times[name]) for times in found.values()), limits[name]] for name in names
     ]
@@ -679,9 +703,125 @@ def _javascript(found: Results) -> str:
         "A report that is made again takes a permanent answer from the secret of a device, without"
         " storage.",
         "The row *probabilities* derives the protocol from its fields.",
+        "The last row is the first report of a page or a process, with the import of the one file"
+        " `ldp.mjs`.",
         "The time should not exceed the limit.",
     )
     return f"## JavaScript\n\n{text}\n\n" + table(["report of", *found, "limit"], lines)
+
+
+def _service_ratios(found: Results) -> list[tuple[str, str, float, tuple[str, float]]]:
+    """Return names, descriptions, values and limits of the ratios of the service."""
+    cells = {(row["server"], row["connections"]): row for row in found["rows"]}
+    batches = found["batches"]
+
+    def of(field: str, server: str, connections: int) -> float:
+        return float(cells[server, connections][field])
+
+    ours, alone, bare = "service", "one commit per report", "bare server"
+    rate = of("rate", bare, 256)
+    return [
+        (
+            "cpu",
+            "CPU per report, 64 connections: one commit per report ÷ the service",
+            of("cpu", alone, 64) / of("cpu", ours, 64),
+            ("≥", 8),
+        ),
+        (
+            "rate",
+            "Requests/s, 256 connections: the service ÷ the bare server",
+            of("rate", ours, 256) / rate,
+            ("≥", 0.4),
+        ),
+        (
+            "batches",
+            "Reports/s in batches ÷ requests/s of the bare server, 256 connections",
+            batches["reports"] / rate,
+            ("≥", 5),
+        ),
+        (
+            "inserts",
+            "Reports/s in batches ÷ ids/s of inserts",
+            batches["reports"] / batches["insert"],
+            ("≥", 0.7),
+        ),
+        (
+            "idle",
+            "p50, 1 connection: the service ÷ one commit per report",
+            of("p50", ours, 1) / of("p50", alone, 1),
+            ("≤", 1.2),
+        ),
+        (
+            "wait",
+            "p50 of the service: 64 connections ÷ 1 connection",
+            of("p50", ours, 64) / of("p50", ours, 1),
+            ("≤", 10),
+        ),
+        (
+            "slow",
+            "p99, 64 connections: the service ÷ one commit per report",
+            of("p99", ours, 64) / of("p99", alone, 64),
+            ("≤", 0.25),
+        ),
+        (
+            "slowest",
+            "p99, 64 connections: the service ÷ the bare server",
+            of("p99", ours, 64) / of("p99", bare, 64),
+            ("≤", 8),
+        ),
+    ]
+
+
+def _service(databases: list[Results]) -> str:
+    """Return the service beside its parts, and the ratios with their limits."""
+    text = wrap(
+        "A process sends reports (OUE, k = 100) to a server on the same machine.",
+        "Each connection sends its next request as soon as it has an answer.",
+        "*Service* commits all reports that wait together.",
+        "*One commit per report* is the same service with groups of one.",
+        "*Bare server* reads the same requests and answers them at once.",
+        "*CPU* is the processor time of the server per report, in its own code and in the kernel;"
+        " a database server is not included.",
+        "*p50* and *p99* are quantiles of the time of an answer.",
+    )
+    parts = [f"## Service\n\n{text}\n"]
+    for found in databases:
+        batches = found["batches"]
+        lines = [
+            [
+                row["server"],
+                str(row["connections"]),
+                number(row["rate"]),
+                number(1e6 * row["cpu"]),
+                number(1e3 * row["p50"]),
+                number(1e3 * row["p99"]),
+            ]
+            for row in found["rows"]
+        ]
+        ways = wrap(
+            f"Batches have {found['size']:,} reports, and {found['senders']} connections send"
+            " them.",
+            "*Inserts* add as many sorted ids in each transaction, without a server.",
+            "*Inserts that learn* also ask which ids are new, as the service must.",
+            "Their tables are as large as that of the service.",
+        )
+        rates = [
+            ["service", number(batches["reports"]), number(1e6 * batches["cpu"])],
+            ["inserts", number(batches["insert"]), ""],
+            ["inserts that learn", number(batches["learn"]), ""],
+        ]
+        ratios = [
+            [what, number(value), f"{sign} {number(limit)}"]
+            for _, what, value, (sign, limit) in _service_ratios(found)
+        ]
+        parts += [
+            f"### {found['database']}\n",
+            table(["server", "connections", "requests/s", "CPU, µs", "p50, ms", "p99, ms"], lines),
+            f"{ways}\n",
+            table(["batches", "reports/s", "CPU, µs"], rates),
+            table(["ratio", "result", "limit"], ratios),
+        ]
+    return "\n".join(parts)
 
 
 def plot(rows: list[Results], path: Path) -> None:
