@@ -20,7 +20,7 @@ import uvicorn
 from anyio import to_thread
 
 from ..survey import Survey
-from . import auth, cors, rounds, surveys
+from . import auth, cors, rounds, site, surveys
 from .api import as_problem, build_api
 from .events import Events
 from .limits import LARGEST_BODY, GuardedProtocol, Receive, Scope, Send, read_body
@@ -206,7 +206,7 @@ class Service:
             await self.api(scope, receive, send)
             return
         started = False
-        asked = cors.may_be_asked(scope)
+        asked, page = cors.may_be_asked(scope), site.find_answer(scope["path"])
 
         async def watched(message: Any) -> None:
             nonlocal started
@@ -216,6 +216,9 @@ class Service:
             await send(message)
 
         try:
+            if page is not None:
+                await page(scope, watched)
+                return
             if scope["path"] not in FREE and not self.rate.admits(scope):
                 raise Problem("too-many", f"An address sends at most {self.rate.most} a second.")
             if asked and cors.is_preflight(scope) and await self._allows_others(scope):

@@ -1,0 +1,65 @@
+"""Chromium and a service for the tests of the pages."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.service.harness import Server, serving
+from tools.browser import MISSING, find_chromium, start_chromium
+
+from .look import HEIGHT, PHONE, Look
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator["Browser"]:
+    """Chromium. A machine without it fails with one sentence."""
+    if not find_chromium():
+        pytest.exit(MISSING, 1)
+    with start_chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A service in a process of its own, with an empty SQLite file."""
+    folder: Path = tmp_path_factory.mktemp("pages")
+    with serving(f"sqlite:///{folder}/service.sqlite") as made:
+        yield made
+
+
+@pytest.fixture
+def profiles(browser: "Browser") -> Iterator[Callable[..., "BrowserContext"]]:
+    """A function that makes a new profile, as another person on another phone has it."""
+    made: list[BrowserContext] = []
+
+    def make(**options: Any) -> "BrowserContext":
+        size = {"width": PHONE, "height": HEIGHT}
+        made.append(browser.new_context(viewport=size, **options))
+        made[-1].set_default_timeout(10_000)
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def look(profiles: Callable[..., "BrowserContext"], server: Server) -> Look:
+    """A tab of a new profile, at the service."""
+    return Look(profiles(), f"http://127.0.0.1:{server.port}")
+
+
+@pytest.fixture
+def visit(profiles: Callable[..., "BrowserContext"], server: Server) -> Callable[..., Look]:
+    """A function that opens a tab of a new profile, or of the given one."""
+
+    def open_tab(context: Any = None, expected: tuple[str, ...] = ()) -> Look:
+        origin = f"http://127.0.0.1:{server.port}"
+        return Look(profiles() if context is None else context, origin, expected)
+
+    return open_tab
