@@ -2,5 +2,6 @@
 export * from "./index.js";
 export * from "./sender.js";
 export { indexedDBStore } from "./stores/indexeddb.js";
+export { memoryStore } from "./stores/memory.js";
 export * as aggregate from "./aggregate.js";
 export * as testing from "./testing.js";

@@ -1,11 +1,11 @@
 /** A device that is asked again and again, and remembers its permanent answers. */
 import { ascii, blake2b } from "./blake2b.js";
 import { SpecError, quote } from "./errors.js";
-import { budget, isTimed, type Mechanism } from "./mechanism.js";
+import { budget, isTimed, type Kept, type Mechanism } from "./mechanism.js";
 import { inDouble } from "./privacy.js";
 import { randomBytes, recordOf } from "./random.js";
 import {
-  addCharges, readRecord, spentBy, writeRecord, type ClientRecord,
+  addCharges, addedBy, readRecord, spentBy, writeRecord, type ClientRecord, type Ledger,
 } from "./record.js";
 import { concat } from "./rounds.js";
 import { keyed, type Source } from "./source.js";
@@ -136,15 +136,18 @@ export class Client {
   async charge(
     answers: Answers | number | readonly number[], options: { round?: number } = {},
   ): Promise<() => Uint8Array | null> {
-    const record = this.#survey
-      ? this.#survey.encode(answers as Answers)
-      : recordOf(this.#mechanism, answers as number);
-    const mechanism = this.#mechanism, { round } = options;
-    if (isTimed(mechanism) !== (round !== undefined)) {
-      throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round)}`);
-    }
+    const mechanism = this.#mechanism, record = this.#recordOf(answers, options), { round } = options;
     return this.#store.update((kept) =>
       respond(mechanism, this.#own(kept), record, { round, limit: this.#limit }));
+  }
+
+  /** What the next report would add to `spent`: 0 for answers that were told. Stores nothing. */
+  async cost(
+    answers: Answers | number | readonly number[], options: { round?: number } = {},
+  ): Promise<number> {
+    const mechanism = this.#mechanism, record = this.#recordOf(answers, options);
+    const kept = await this.#read(), { ledger } = consult(mechanism, kept, record, options.round);
+    return addedBy(kept.ledger, ledger, pricesOf(mechanism));
   }
 
   /** The budget that this record has spent. */
@@ -165,6 +168,19 @@ export class Client {
     return writeRecord(await this.#read());
   }
 
+  /** Returns the record of answers, and refuses a round where there is none. */
+  #recordOf(
+    answers: Answers | number | readonly number[], { round }: { round?: number },
+  ): readonly number[] {
+    const record = this.#survey
+      ? this.#survey.encode(answers as Answers)
+      : recordOf(this.#mechanism, answers as number);
+    if (isTimed(this.#mechanism) !== (round !== undefined)) {
+      throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round)}`);
+    }
+    return record;
+  }
+
   #own(kept: string | null): ClientRecord {
     if (kept === null || kept === LEFT) throw new Error("the record of the client is gone");
     const found = read(kept, this.#mechanism, null);
@@ -179,6 +195,19 @@ export class Client {
 
 export const pricesOf = (mechanism: Mechanism): number[] => mechanism.prices().map(inDouble);
 
+/** Returns the ledger and the state after a report, and a function that draws the report. */
+function consult(
+  mechanism: Mechanism, kept: ClientRecord, record: readonly number[], round: number | undefined,
+): { ledger: Ledger; history: Kept | null; report(fresh: (j: number) => Uint8Array): Uint8Array | null } {
+  const memory = memoryOf(mechanism, kept.secret, kept.context);
+  if (isTimed(mechanism)) {
+    const { charges, kept: history, report } = mechanism.ask(memory, kept.history!, record, round!);
+    return { ledger: addCharges(kept.ledger, charges), history, report: () => report };
+  }
+  const { charges, report } = mechanism.recall(memory, record);
+  return { ledger: addCharges(kept.ledger, charges), history: null, report };
+}
+
 /**
  * Returns the text of the record after a report, and a function that draws the report. It is called
  * once the text is stored.
@@ -191,10 +220,7 @@ export function respond(
     round: number | undefined; limit: number | undefined; fresh?: (attribute: number) => Uint8Array;
   },
 ): readonly [string, () => Uint8Array | null] {
-  const memory = memoryOf(mechanism, kept.secret, kept.context);
-  const asked = isTimed(mechanism) && mechanism.ask(memory, kept.history!, record, round!);
-  const recalled = isTimed(mechanism) ? null : mechanism.recall(memory, record);
-  const ledger = addCharges(kept.ledger, asked ? asked.charges : recalled!.charges);
+  const { ledger, history, report } = consult(mechanism, kept, record, round);
   if (ledger !== kept.ledger && limit !== undefined) {
     const prices = pricesOf(mechanism), after = spentBy(ledger, prices);
     if (after > limit * (1 + 1e-12)) {
@@ -204,10 +230,7 @@ export function respond(
       );
     }
   }
-  return [
-    writeRecord({ ...kept, ledger, history: asked ? asked.kept : null }),
-    () => (asked ? asked.report : recalled!.report(fresh)),
-  ];
+  return [writeRecord({ ...kept, ledger, history }), () => report(fresh)];
 }
 
 const identityOf = ({ secret, label, context }: ClientRecord): string =>

@@ -2,7 +2,7 @@
 import { ascii, blake2b, hex, unhex } from "./blake2b.js";
 import { write } from "./canonical.js";
 import { SpecError, quote } from "./errors.js";
-import { add, double, fraction, multiply, of } from "./exact.js";
+import { add, double, fraction, multiply, of, subtract, type Fraction } from "./exact.js";
 import { parse, type Json } from "./json.js";
 import { entries, requireFields, type Charge, type Kept } from "./mechanism.js";
 
@@ -94,9 +94,16 @@ export function addCharges(ledger: Ledger, charges: readonly Charge[]): Ledger {
 }
 
 /** Returns the budget that a ledger has spent, given the price of a charge on each account. */
-export function spentBy({ classes, reports }: Ledger, prices: readonly number[]): number {
-  return double(prices.reduce((sum, price, j) => {
+export const spentBy = (ledger: Ledger, prices: readonly number[]): number =>
+  double(total(ledger, prices));
+
+/** Returns what a later ledger has spent beyond an earlier one. */
+export const addedBy = (before: Ledger, after: Ledger, prices: readonly number[]): number =>
+  double(subtract(total(after, prices), total(before, prices)));
+
+function total({ classes, reports }: Ledger, prices: readonly number[]): Fraction {
+  return prices.reduce((sum, price, j) => {
     const times = (classes.get(j)?.size ?? 0) + (reports.get(j) ?? 0);
     return times ? add(sum, multiply(fraction(price), of(times))) : sum;
-  }, of(0)));
+  }, of(0));
 }

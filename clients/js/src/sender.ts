@@ -8,7 +8,8 @@ import type { JsonObject } from "./json.js";
 import { integer, isTimed } from "./mechanism.js";
 import { choose, look, surveyOf, type Chosen } from "./looking.js";
 import {
-  EMPTY, LARGEST_ROUND, find, readOutbox, requireName, withEntry, writeOutbox, type Entry, type Outbox,
+  EMPTY, LARGEST_ROUND, find, readOutbox, requireName, withEntry, writeOutbox, type Entry, type Fate,
+  type Outbox,
 } from "./outbox.js";
 import { randomBytes } from "./random.js";
 import { NoAnswer, Refused, Remote, endOf } from "./remote.js";
@@ -45,6 +46,18 @@ export interface Delivery {
   readonly report: Uint8Array | null;
   /** "silent": a history does not report in this round. */
   readonly state: "sent" | "sent before" | "silent";
+}
+
+/** What became of a report that this device drew. Its bytes are here as long as it waits. */
+export interface Kept {
+  readonly round: number;
+  readonly state: Fate;
+  readonly report: Uint8Array | null;
+}
+
+export interface Flushing extends Pick<Sending, "timeout"> {
+  /** Only the reports of this survey. A token goes with each report, and could link surveys. */
+  readonly survey?: string | undefined;
 }
 
 /** Makes a report of a round, or null where a history is silent. Called once at most, in the store. */
@@ -99,11 +112,22 @@ export class Sender {
     });
   }
 
+  /** Returns what became of the reports of a survey, round by round. Draws and sends nothing. */
+  async reports(name: string): Promise<Kept[]> {
+    requireName(name);
+    const { reports } = await this.#read();
+    return reports.filter(({ survey }) => survey === name).map(({ round, state, report }) =>
+      ({ round, state, report: report === null ? null : unhex(report) }));
+  }
+
   /** Sends what waits, and returns how many were sent. Throws the first refusal at the end. */
-  async flush({ timeout = PATIENCE }: Pick<Sending, "timeout"> = {}): Promise<number> {
-    const end = endOf(timeout), { reports } = await this.#read();
+  async flush({ survey, timeout = PATIENCE }: Flushing = {}): Promise<number> {
+    const end = endOf(timeout), only = survey === undefined ? null : requireName(survey);
+    const { reports } = await this.#read();
+    const waiting = reports.filter((each) =>
+      each.state === "waiting" && (only === null || each.survey === only));
     let sent = 0, refused: Refused | undefined;
-    for (const entry of reports.filter(({ state }) => state === "waiting")) {
+    for (const entry of waiting) {
       try {
         await this.#send(entry, end);
         sent++;

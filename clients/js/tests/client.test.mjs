@@ -30,6 +30,44 @@ test("a memo class is charged once, and a new report of one round every time", a
   }
 });
 
+test("cost says what a report would add, and changes nothing", async () => {
+  const { version, ...weekly } = WEEKLY, small = { ...weekly, eps_perm: 0.1, eps_1: 0.05 };
+  const two = { version, protocol: "SPL", protocols: [small, weekly] };
+  for (const [spec, values, costs] of [
+    [WEEKLY, [0, 0, 1, 0], [2, 0, 2, 0]], [ONCE, [0, 0], [1, 1]],
+    [two, [[0, 0], [1, 0], [1, 1], [0, 1]], [2.1, 0.1, 2, 0]],
+  ]) {
+    const client = await Client.begin(mechanism(spec), memoryStore());
+    for (const [i, value] of values.entries()) {
+      const before = await client.export();
+      assert.equal(await client.cost(value), costs[i]);
+      assert.equal(await client.export(), before);
+      await client.report(value);
+    }
+  }
+  const limited = await Client.begin(own, memoryStore(), { limit: 2 });
+  await limited.report(0);
+  assert.equal(await limited.cost(1), 2); // the limit is for reports
+  await assert.rejects(limited.cost(9), /value must be below k=4/);
+  await assert.rejects(limited.cost(0, { round: 0 }), /round must be given/);
+  await limited.leave();
+  await assert.rejects(limited.cost(0), /gone/);
+});
+
+test("the cost of a history is that of its first report", async () => {
+  for (let device = 0; device < 8; device++) {
+    const client = await Client.begin(mechanism(STEPS), memoryStore());
+    for (let round = 0; round < 8; round++) {
+      const [cost, before] = [await client.cost(round % 2, { round }), await client.spent()];
+      await client.report(round % 2, { round });
+      assert.equal(await client.spent(), before + cost);
+      assert.equal(await client.cost(1, { round }), 0);
+    }
+    assert.ok((await client.spent()) > 0);
+  }
+  await assert.rejects((await Client.begin(mechanism(STEPS), memoryStore())).cost(0), /round must be given/);
+});
+
 test("a limit refuses a new charge, changes nothing, and lets old answers pass", async () => {
   const store = memoryStore(), client = await Client.begin(own, store, { limit: 4 });
   for (const value of [0, 1]) await client.report(value);

@@ -345,6 +345,45 @@ withService("flush sends all that waits, in order, and raises the first refusal 
   assert.equal(await sender.flush(), 1);
 });
 
+withService("flush of one survey sends nothing of another", async (service, store, sender) => {
+  service.open("other", LARGE, digestOf(LARGE));
+  const forbidden = status(403, problem("forbidden", 403));
+  for (const name of ["large", "other"]) {
+    service.plan = [forbidden];
+    await assert.rejects(sender.answer(name, ANSWERS), { name: "Refused" });
+  }
+  const own = new Sender(service.url, store, { token: "invite-of-a-person" });
+  service.requests.length = 0;
+  assert.equal(await own.flush({ survey: "weekly" }), 0);
+  assert.equal(await own.flush({ survey: "large" }), 1);
+  assert.deepEqual(service.requests.map(({ name }) => name), ["large"]);
+  for (const wrong of ["", "A", null, 7]) {
+    await assert.rejects(own.flush({ survey: wrong }), { name: "SpecError", message: /name must be/ });
+  }
+  assert.equal(await sender.flush(), 1);
+});
+
+withService("reports says what became of each, and draws and sends nothing", async (service, store, sender) => {
+  const client = await Client.begin(Survey.parse(WEEKLY), memoryStore());
+  assert.deepEqual(await sender.reports("weekly"), []);
+  assert.equal(await peek(store), null);
+  for (const [round, kind] of [[3, "forbidden"], [2, "round-closed"]]) {
+    service.plan = [status(403, problem(kind, 403))];
+    await assert.rejects(sender.answer("weekly", ANSWERS, { client, round }), { kind });
+  }
+  await sender.answer("large", ANSWERS);
+  const before = await peek(store), { length } = service.requests, { looks } = service;
+  const [refused, waiting, ...others] = await sender.reports("weekly");
+  assert.deepEqual([refused, others], [{ round: 2, state: "refused", report: null }, []]);
+  assert.deepEqual([waiting.round, waiting.state], [3, "waiting"]);
+  assert.equal(hex(waiting.report), service.requests[0].report);
+  assert.deepEqual(await sender.reports("large"), [{ round: 0, state: "sent", report: null }]);
+  assert.deepEqual(await sender.reports("steps"), []);
+  await assert.rejects(sender.reports("A"), { name: "SpecError", message: /name must be/ });
+  assert.equal(await peek(store), before);
+  assert.deepEqual([service.requests.length, service.looks], [length, looks]);
+});
+
 withService("a report that was counted stays so, whatever another tab hears", async (service, store) => {
   const [one, two] = [new Sender(service.url, store), new Sender(service.url, store)];
   let release;

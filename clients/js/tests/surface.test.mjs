@@ -22,7 +22,7 @@ test("the exported names are these and no others", () => {
   assert.deepEqual(Object.keys(index).sort(), PUBLIC);
   assert.deepEqual(Object.keys(testing).sort(), TESTING);
   assert.deepEqual(Object.keys(sender).sort(), SENDER);
-  const all = [...PUBLIC, ...SENDER, "aggregate", "indexedDBStore", "testing"];
+  const all = [...PUBLIC, ...SENDER, "aggregate", "indexedDBStore", "memoryStore", "testing"];
   assert.deepEqual(Object.keys(bundle).sort(), all.sort());
   assert.deepEqual(Object.keys(bundle.aggregate).sort(), ["addCounts", "estimate"]);
   assert.deepEqual(Object.keys(bundle.testing).sort(), TESTING);
@@ -36,9 +36,9 @@ test("surveys, clients and senders have these members and no others", () => {
     ["constructor", "encode", "explain", "longitudinal", "privacy", "randomize"]);
   assert.deepEqual(own(index.Survey), ["parse"]);
   assert.deepEqual(members(index.Client),
-    ["charge", "constructor", "export", "leave", "report", "spent", "survey"]);
+    ["charge", "constructor", "cost", "export", "leave", "report", "spent", "survey"]);
   assert.deepEqual(own(index.Client), ["begin", "import", "open"]);
-  assert.deepEqual(members(sender.Sender), ["answer", "constructor", "flush", "submit", "survey"]);
+  assert.deepEqual(members(sender.Sender), ["answer", "constructor", "flush", "reports", "submit", "survey"]);
   assert.deepEqual(Object.keys(new sender.Sender("http://a.b", { update() {} })), []);
 });
 

@@ -451,7 +451,7 @@ function hidden(attribute, attributes) {
     low: multiply(share, fake.lows[0]),
     high: multiply(share, fake.lows[1])
   }));
-  const sum = (all) => all.reduce((total2, each) => reduce(add2(total2, each)));
+  const sum = (all) => all.reduce((total3, each) => reduce(add2(total3, each)));
   if (attribute) {
     const all = sum(pieces.map((each) => each.low));
     const excess = pieces.map(({ ratio: ratio2, low, high }) => divide(multiply(subtract(ratio2, of(1)), high), add2(all, subtract(high, low))));
@@ -596,11 +596,13 @@ function addCharges(ledger, charges) {
   }
   return changed ? { classes, reports } : ledger;
 }
-function spentBy({ classes, reports }, prices) {
-  return double(prices.reduce((sum, price, j) => {
+var spentBy = (ledger, prices) => double(total(ledger, prices));
+var addedBy = (before, after, prices) => double(subtract(total(after, prices), total(before, prices)));
+function total({ classes, reports }, prices) {
+  return prices.reduce((sum, price, j) => {
     const times = (classes.get(j)?.size ?? 0) + (reports.get(j) ?? 0);
     return times ? add2(sum, multiply(fraction(price), of(times))) : sum;
-  }, of(0)));
+  }, of(0));
 }
 
 // dist/draws.js
@@ -1413,8 +1415,8 @@ function linear(s, budget2) {
 }
 function meanDensity({ symbols: symbols3, bits: bits3, density }, n, m2) {
   const left = symbols3 - n;
-  const total2 = ways(left, bits3).reduce((sum, count2, i) => count2 ? add2(sum, multiply(of(count2), density(m2 + i - left))) : sum, of(0));
-  return reduce(divide(total2, of(2n ** BigInt(bits3 * left))));
+  const total3 = ways(left, bits3).reduce((sum, count2, i) => count2 ? add2(sum, multiply(of(count2), density(m2 + i - left))) : sum, of(0));
+  return reduce(divide(total3, of(2n ** BigInt(bits3 * left))));
 }
 function drawBlock({ symbols: s, bits: bits3, density }, source) {
   const next = source.on(0), idle = 2n ** BigInt(bits3) - 2n;
@@ -1428,9 +1430,9 @@ function drawBlock({ symbols: s, bits: bits3, density }, source) {
   }
   const common2 = outcomes.reduce((all, { chance: [, d] }) => all * reduce([all, d])[1], 1n);
   const weights = outcomes.map(({ chance: [a, d] }) => a * (common2 / d));
-  const total2 = weights.reduce((sum, each) => sum + each, 0n), length = total2.toString(2).length;
-  let drawn = total2;
-  while (drawn >= total2) {
+  const total3 = weights.reduce((sum, each) => sum + each, 0n), length = total3.toString(2).length;
+  let drawn = total3;
+  while (drawn >= total3) {
     drawn = 0n;
     for (let i = 0; i < length; i += 64)
       drawn = drawn * WORD + next();
@@ -1862,7 +1864,7 @@ function common(name, parts, size_, options = "") {
   const labels = parts.map((each) => each.label).join(", ");
   return { parts, ks, bytes: size_, label: `{${options}"protocol": "${name}", "protocols": [${labels}]}` };
 }
-var total = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
+var total2 = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
 var lengths = (parts) => parts.map((each) => each.bytes);
 function independent(name, parts, size_, together) {
   const columns = starts(parts.map((each) => each.ks.length));
@@ -1873,7 +1875,7 @@ function independent(name, parts, size_, together) {
   };
   return {
     ...common(name, parts, size_),
-    accounts: total(parts.map((each) => each.accounts)),
+    accounts: total2(parts.map((each) => each.accounts)),
     prices: () => parts.flatMap((each) => each.prices()),
     loss: (attribute, lifetime) => join((each) => each.loss(attribute, lifetime), together && !attribute),
     history: () => join((each) => each.history(), together),
@@ -1885,7 +1887,7 @@ function independent(name, parts, size_, together) {
   };
 }
 function SPL(parts) {
-  const over = histories(parts), length = total(lengths(parts));
+  const over = histories(parts), length = total2(lengths(parts));
   if (over)
     return overTime(over, independent("SPL", over, length, true), null);
   const plain3 = parts;
@@ -1989,7 +1991,7 @@ function RSFD(parts, { fake: kind, balance: given }) {
   const ownOdds = (report, record) => fields(report, parts).map((field, j) => odds(j, field, hiding[j].protocol.likelihood(field, [record[j]])));
   const options = `"balance": ${even}, "fake": "${kind}", `;
   const solution = {
-    ...common("RSFD", parts, total(lengths(parts)), options),
+    ...common("RSFD", parts, total2(lengths(parts)), options),
     weights,
     accounts: 1,
     history: () => null,
@@ -2306,12 +2308,14 @@ var Client = class _Client {
   }
   /** Stores the charge of one report, and returns the function that draws it. Call it once. */
   async charge(answers, options = {}) {
-    const record = this.#survey ? this.#survey.encode(answers) : recordOf(this.#mechanism, answers);
-    const mechanism2 = this.#mechanism, { round: round2 } = options;
-    if (isTimed(mechanism2) !== (round2 !== void 0)) {
-      throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round2)}`);
-    }
+    const mechanism2 = this.#mechanism, record = this.#recordOf(answers, options), { round: round2 } = options;
     return this.#store.update((kept) => respond(mechanism2, this.#own(kept), record, { round: round2, limit: this.#limit }));
+  }
+  /** What the next report would add to `spent`: 0 for answers that were told. Stores nothing. */
+  async cost(answers, options = {}) {
+    const mechanism2 = this.#mechanism, record = this.#recordOf(answers, options);
+    const kept = await this.#read(), { ledger } = consult(mechanism2, kept, record, options.round);
+    return addedBy(kept.ledger, ledger, pricesOf(mechanism2));
   }
   /** The budget that this record has spent. */
   async spent() {
@@ -2328,6 +2332,14 @@ var Client = class _Client {
   async export() {
     return writeRecord(await this.#read());
   }
+  /** Returns the record of answers, and refuses a round where there is none. */
+  #recordOf(answers, { round: round2 }) {
+    const record = this.#survey ? this.#survey.encode(answers) : recordOf(this.#mechanism, answers);
+    if (isTimed(this.#mechanism) !== (round2 !== void 0)) {
+      throw new SpecError(`round must be given for mechanisms with rounds only, not ${quote(round2)}`);
+    }
+    return record;
+  }
   #own(kept) {
     if (kept === null || kept === LEFT)
       throw new Error("the record of the client is gone");
@@ -2341,11 +2353,17 @@ var Client = class _Client {
   }
 };
 var pricesOf = (mechanism2) => mechanism2.prices().map(inDouble);
-function respond(mechanism2, kept, record, { round: round2, limit, fresh: fresh2 = randomBytes }) {
+function consult(mechanism2, kept, record, round2) {
   const memory = memoryOf(mechanism2, kept.secret, kept.context);
-  const asked = isTimed(mechanism2) && mechanism2.ask(memory, kept.history, record, round2);
-  const recalled = isTimed(mechanism2) ? null : mechanism2.recall(memory, record);
-  const ledger = addCharges(kept.ledger, asked ? asked.charges : recalled.charges);
+  if (isTimed(mechanism2)) {
+    const { charges: charges2, kept: history2, report: report2 } = mechanism2.ask(memory, kept.history, record, round2);
+    return { ledger: addCharges(kept.ledger, charges2), history: history2, report: () => report2 };
+  }
+  const { charges, report } = mechanism2.recall(memory, record);
+  return { ledger: addCharges(kept.ledger, charges), history: null, report };
+}
+function respond(mechanism2, kept, record, { round: round2, limit, fresh: fresh2 = randomBytes }) {
+  const { ledger, history: history2, report } = consult(mechanism2, kept, record, round2);
   if (ledger !== kept.ledger && limit !== void 0) {
     const prices = pricesOf(mechanism2), after = spentBy(ledger, prices);
     if (after > limit * (1 + 1e-12)) {
@@ -2353,10 +2371,7 @@ function respond(mechanism2, kept, record, { round: round2, limit, fresh: fresh2
       throw new LimitReached(`a report would raise the spent budget from ${before} to ${after}, above limit=${limit}`);
     }
   }
-  return [
-    writeRecord({ ...kept, ledger, history: asked ? asked.kept : null }),
-    () => asked ? asked.report : recalled.report(fresh2)
-  ];
+  return [writeRecord({ ...kept, ledger, history: history2 }), () => report(fresh2)];
 }
 var identityOf = ({ secret, label, context }) => [secret.join(), label, context.join()].join("|");
 var limitOf = ({ limit }) => limit === void 0 ? void 0 : budget("limit", limit);
@@ -2870,11 +2885,19 @@ var Sender = class {
       return () => own;
     });
   }
+  /** Returns what became of the reports of a survey, round by round. Draws and sends nothing. */
+  async reports(name) {
+    requireName(name);
+    const { reports } = await this.#read();
+    return reports.filter(({ survey }) => survey === name).map(({ round: round2, state, report }) => ({ round: round2, state, report: report === null ? null : unhex(report) }));
+  }
   /** Sends what waits, and returns how many were sent. Throws the first refusal at the end. */
-  async flush({ timeout = PATIENCE2 } = {}) {
-    const end = endOf(timeout), { reports } = await this.#read();
+  async flush({ survey, timeout = PATIENCE2 } = {}) {
+    const end = endOf(timeout), only = survey === void 0 ? null : requireName(survey);
+    const { reports } = await this.#read();
+    const waiting = reports.filter((each) => each.state === "waiting" && (only === null || each.survey === only));
     let sent = 0, refused;
-    for (const entry of reports.filter(({ state }) => state === "waiting")) {
+    for (const entry of waiting) {
       try {
         await this.#send(entry, end);
         sent++;
@@ -3065,6 +3088,18 @@ function indexedDBStore(name) {
           reject(failure ?? transaction.error ?? new Error("the browser took the write back"));
         };
       });
+    }
+  };
+}
+
+// dist/stores/memory.js
+function memoryStore(kept = null) {
+  return {
+    persistent: false,
+    update: async (change) => {
+      const [after, result] = change(kept);
+      kept = after;
+      return result;
     }
   };
 }
@@ -3282,6 +3317,7 @@ export {
   indexedDBStore,
   likelihood,
   mechanism,
+  memoryStore,
   randomize,
   testing_exports as testing
 };
