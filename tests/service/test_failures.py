@@ -265,7 +265,7 @@ def test_a_migration_that_is_killed_starts_again(database: str) -> None:
     store = Store(database)
     with store.read() as connection:
         context = MigrationContext.configure(connection)
-        assert context.get_current_revision() == "0002"
+        assert context.get_current_revision() == "0003"
         differences = compare_metadata(context, schema.metadata)
     assert differences == []
     store.close()

@@ -15,11 +15,11 @@ from multi_freq_ldpy.service import groups, schema
 from tools.postgres import Cluster, start_postgres
 
 from .conftest import ONCE
-from .harness import Load, Server, serving
+from .harness import Load, Server, serving, wait_until
 from .test_failures import RACES, begin, close_under_load, make_body, race
 from .test_kills import NOTHING, compare
 from .test_metrics import read
-from .test_stopping import count_lines, wait
+from .test_stopping import count_lines
 
 pytestmark = [
     pytest.mark.slow,
@@ -97,9 +97,9 @@ def test_several_workers_count_together(database: str, files: list[Path], tmp_pa
     load = Load([server.port], ONCE, "smoking").start()
     try:
         load.wait_for(200)
-        wait(lambda: count_lines(server.log, "INFO started") == 2)
+        wait_until(lambda: count_lines(server.log, "INFO started") == 2)
         os.kill(children(server.process)[0], signal.SIGKILL)  # another one takes its place
-        wait(lambda: count_lines(server.log, "INFO started") == 3)
+        wait_until(lambda: count_lines(server.log, "INFO started") == 3)
         load.wait_for(len(load.acknowledged) + 200)
         load.stop()
         assert server.stop() in (0, -signal.SIGTERM)
