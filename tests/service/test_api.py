@@ -19,7 +19,7 @@ import pytest
 import sqlalchemy as sa
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from multi_freq_ldpy import GRR, OUE, RSFD, SPL, DBitFlipPM, Once, Survey, Tally
+from multi_freq_ldpy import GRR, OUE, RSFD, SPL, DBitFlipPM, Once, Survey, Tally, influence
 from multi_freq_ldpy.service import (
     api,
     auth,
@@ -224,6 +224,8 @@ ROUTES: dict[str, tuple[str, str, Any, str, int]] = {
         200,
     ),
     "export": ("GET", "/v1/surveys/kept/rounds/0/reports.parquet", None, ADMIN, 200),
+    "scope": ("GET", "/v1/scope", None, PUBLIC, 200),
+    "tokens": ("GET", "/v1/tokens", None, ADMIN, 200),
     "token": ("POST", "/v1/tokens", {"scope": "analyst"}, ADMIN, 201),
     "revoke": ("DELETE", f"/v1/tokens/{auth.hash_token('gone')}", None, ADMIN, 404),
 }
@@ -261,6 +263,89 @@ def test_who_may_use_each_route(app: App) -> None:
                 check_problem(answer, "forbidden")
         answer = app.ask(method, path, content)
         assert answer.status_code == status, (path, answer.text)
+
+
+def test_scopes_and_tokens_are_listed(app: App) -> None:
+    """Check that a token can ask for its scope, and that admins see all tokens by their hashes."""
+    app.create("a", ONCE)
+    made = {}
+    for content in (
+        {"scope": "admin", "note": "zoe"},
+        {"scope": "analyst", "note": "ann"},
+        {"scope": "submit", "survey": "a", "note": "door"},
+    ):
+        made[content["scope"]] = app.ask("POST", "/v1/tokens", content).json()
+        own = app.ask("GET", "/v1/scope", token=made[content["scope"]]["token"])
+        assert own.json() == {"scope": content["scope"]}
+    assert app.ask("GET", "/v1/scope", token=None).json() == {"scope": None}
+    check_problem(app.ask("GET", "/v1/scope", token="x" * 43), "no-token")
+    app.ask("DELETE", f"/v1/tokens/{made['analyst']['hash']}")
+    listed = app.ask("GET", "/v1/tokens").json()
+    rows = [(each["scope"], each["survey"], each["note"], each["revoked"]) for each in listed]
+    assert sorted(rows, key=str) == [
+        ("admin", None, auth.FROM_ENVIRONMENT, False),
+        ("admin", None, "zoe", False),
+        ("analyst", None, "ann", True),
+        ("submit", "a", "door", False),
+    ]
+    assert {made[scope]["hash"] for scope in made} < {each["hash"] for each in listed}
+    assert not any(made[scope]["token"] in str(listed) for scope in made)
+
+
+ABOUT = {
+    "title": "Smoking at work",
+    "asker": "Works council",
+    "purpose": "Rooms for breaks.\nNothing else.",
+    "questions": {"smokes": "Do you smoke?"},
+}
+EMPTY = {"title": "", "asker": "", "purpose": "", "questions": {}}
+WRONG_TEXTS: dict[str, dict[str, Any]] = {
+    "long": {"title": "x" * 201},
+    "control character": {"asker": "a\nb"},
+    "another attribute": {"questions": {"drinks": "Do you drink?"}},
+    "number": {"title": 1},
+    "unknown field": {"subtitle": "x"},
+    "question that is no text": {"questions": {"smokes": None}},
+}
+
+
+def test_texts_for_respondents_never_change(app: App) -> None:
+    """Check that texts are kept, shown to everybody, and not replaced."""
+    app.create("a", ONCE, about=ABOUT)
+    app.create("b", ONCE)
+    app.create("c", ONCE, about={"title": "C"})
+
+    def read(name: str) -> Any:
+        return app.ask("GET", f"/v1/surveys/{name}", token=None).json()["about"]
+
+    assert (read("a"), read("b"), read("c")) == (ABOUT, EMPTY, EMPTY | {"title": "C"})
+    content = {"name": "a", "spec": ONCE.to_spec()}
+    for same in ({}, {"about": ABOUT}):  # such as a file that serve opens again
+        assert app.ask("POST", "/v1/surveys", content | same).status_code == 200
+    for other in ({}, ABOUT | {"asker": "Somebody else"}):
+        check_problem(app.ask("POST", "/v1/surveys", content | {"about": other}), "name-taken")
+    assert read("a") == ABOUT
+
+
+@pytest.mark.parametrize("name", WRONG_TEXTS)
+def test_wrong_texts_make_no_survey(app: App, name: str) -> None:
+    """Check that texts are refused with a sentence that names the field."""
+    wrong = WRONG_TEXTS[name]
+    content = {"name": "a", "spec": ONCE.to_spec(), "about": wrong}
+    answer = app.ask("POST", "/v1/surveys", content)
+    check_problem(answer, "invalid")
+    assert next(iter(wrong)) in answer.json()["detail"]
+    check_problem(app.ask("GET", "/v1/surveys/a"), "not-found")
+
+
+def test_a_survey_that_was_made_anew_has_another_etag(app: App) -> None:
+    """Check that nobody keeps the texts of a deleted survey of the same name."""
+    tags = []
+    for asker in ("A", "B"):
+        app.create("a", ONCE, "draft", about={"asker": asker})
+        tags.append(app.ask("GET", "/v1/surveys/a").headers["ETag"])
+        assert app.ask("DELETE", "/v1/surveys/a").status_code == 204
+    assert tags[0] != tags[1]
 
 
 def test_every_route_is_in_the_table(app: App) -> None:
@@ -1214,6 +1299,12 @@ def test_the_risk_and_the_need(app: App) -> None:
     found = app.ask("GET", path).json()["rounds"][0]
     assert found["needed"] == empty["needed"] - 150 > 0
     assert found["influence"]["users"] == 2 and set(found["influence"]["shift"]) == set(ATTRIBUTES)
+    stops = found["influence"]["stops"]
+    assert [each["users"] for each in stops] == [1, 1, 1, 2, 3, 8, 15, 30]
+    for each in stops:
+        own = influence(ONCE.solution, 150, each["users"])
+        expected = {name: one.value for name, one in zip(ATTRIBUTES, own, strict=True)}
+        assert each["shift"] == expected
 
 
 # Submissions

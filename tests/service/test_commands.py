@@ -434,9 +434,9 @@ def test_the_first_start(folder: Path, tmp_path: Path, monkeypatch: pytest.Monke
     file = tmp_path / "new.sqlite"
     options = ["--database", f"sqlite:///{file}", "--port", "8123", "--max-body", "5000"]
     said = run("serve", folder / "values.json", *options)
-    assert "values is open: http://127.0.0.1:8123/v1/surveys/values\n" in said
+    assert "values is open: http://127.0.0.1:8123/s/values\n" in said
     assert str(file) in said and "on this machine only" in said
-    token = said.partition("shown once: ")[2].split()[0]
+    token = said.partition("#token=")[2].split()[0]
     assert len(token) == 43 and token not in run("serve", folder / "values.json", *options)
     assert file.stat().st_mode & 0o077 == 0
     config = started[0]
@@ -453,7 +453,7 @@ def test_an_address_of_ipv6(folder: Path, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(uvicorn.Server, "run", lambda self: self.config.app.store.close())
     database = f"sqlite:///{tmp_path}/a.sqlite"
     said = run("serve", folder / "values.json", "--database", database, "--host", "::1")
-    assert "http://[::1]:8000/v1/surveys/values" in said
+    assert "http://[::1]:8000/s/values" in said
 
 
 # Refusals of administration

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import typer
 
 from ..core import validate
+from ..estimation.rendering import printable
 from ..service.remote import LOCAL, Remote
 from ..service.remote import path_of as path_of
 from ..survey import Survey
@@ -173,11 +174,16 @@ def create_survey(
     ] = False,
     min_users: Annotated[int, typer.Option(help="Least reports of a release.")] = 100,
     step: Annotated[int, typer.Option(help="Least reports between two releases.")] = 20,
+    title: Annotated[str, typer.Option(help="Title on the page of respondents.")] = "",
+    asker: Annotated[str, typer.Option(help="Who asks, for respondents.")] = "",
+    purpose: Annotated[str, typer.Option(help="Use of the estimates, for respondents.")] = "",
     url: Url = LOCAL,
     as_json: Json = False,
 ) -> None:
     """Create a survey as a draft."""
     content: dict[str, Any] = {"name": name or file.stem, "spec": Survey.load(file).to_spec()}
+    if title or asker or purpose:
+        content["about"] = {"title": title, "asker": asker, "purpose": purpose}
     content |= {"keep": keep, "submission": submission, "public": public}
     content |= {"min_users": min_users, "step": step}
     if every is not None:
@@ -271,6 +277,9 @@ def show_survey(name: Name, url: Url = LOCAL, as_json: Json = False) -> None:
         print(as_json_text(about))
         return
     out.print(f"{name} is {about['state']}, digest {about['digest']}")
+    for field in ("title", "asker", "purpose"):
+        if text := about["about"][field]:
+            out.print(f"{field.capitalize()}: {printable(text)}")
     out.print(about["privacy"]["sentence"])
     accepted = ", ".join(map(str, about["accepted"])) or "none"
     out.print(f"A report has {about['report_bytes']} bytes. Rounds that take reports: {accepted}")

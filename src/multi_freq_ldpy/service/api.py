@@ -25,6 +25,7 @@ from . import (
     rounds,
     surveys,
 )
+from .about import About
 from .dependencies import (
     BYTES,
     UNCHANGED,
@@ -130,6 +131,7 @@ def _describe(connection: Connection, served: Served, state: str) -> dict[str, A
         "digest": served.digest,
         "state": state,
         "spec": json.loads(served.spec),
+        "about": vars(About.read(served.about)),
         "submission": served.submission,
         "kept": served.keep,
         **vars(surveys.read_audience(connection, served)),
@@ -200,6 +202,7 @@ def post_survey(given: models.SurveyIn, response: Response, store: Database) -> 
         schedule = None if times is None else Schedule.check(**times.model_dump())
         audience = Audience(given.public, given.min_users, given.step)
         rules: Any = {"keep": given.keep, "submission": given.submission, "audience": audience}
+        rules["about"] = None if given.about is None else About(**given.about.model_dump())
         with store.write() as connection:
             served, created = surveys.create(connection, given.name, survey, schedule, **rules)
             _, state = find_survey(connection, given.name, auth.ADMIN)
@@ -229,7 +232,7 @@ def get_survey(
         found = _describe(connection, served, state)
     audience = [str(found[field]) for field in ("public", "min_users", "step")]
     changing = "-".join([state, *audience, *map(str, found["accepted"])])
-    tag = f'"{served.digest}-{changing}"'
+    tag = f'"{served.digest}-{served.pk}-{changing}"'
     if if_none_match == tag:
         return Response(status_code=304, headers={"ETag": tag})
     response.headers["ETag"] = tag
@@ -363,6 +366,26 @@ def get_tally(name: str, number: str, store: Database, scope: Scope) -> Response
         counted = groups.read_tally(connection, served, chosen)
     assert counted is not None
     return Response(served.survey.pack(counted[0]), media_type=BINARY)
+
+
+@router.get(
+    "/v1/scope", summary="The scope of the token that is sent", responses=problems("no-token")
+)
+def get_scope(scope: Scope) -> models.ScopeOut:
+    """Return what the token of the request may do."""
+    return models.ScopeOut(scope=scope)  # type: ignore[arg-type]
+
+
+@router.get(
+    "/v1/tokens",
+    summary="All tokens, by their hashes",
+    dependencies=[Admin],
+    responses=problems("no-token", "forbidden"),
+)
+def get_tokens(store: Database) -> list[models.TokenBrief]:
+    """Return all tokens, also those that are revoked. The tokens themselves are not kept."""
+    with store.read() as connection:
+        return [models.TokenBrief(**each) for each in auth.list_tokens(connection)]
 
 
 @router.post(

@@ -4,6 +4,7 @@ import hashlib
 import os
 import secrets
 from collections.abc import Set
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -55,6 +56,17 @@ def _keep(
     fields = {"scope": scope, "note": note, "survey": survey, "revoked": False}
     insert = upsert(connection, schema.token).values(hash=hash_token(token), **fields)
     connection.execute(insert.on_conflict_do_update(index_elements=["hash"], set_=fields))
+
+
+def list_tokens(connection: Connection) -> list[dict[str, Any]]:
+    """Return all tokens by their hashes, with scope, survey, note, and whether they are revoked."""
+    surveys = schema.survey.c
+    columns = sa.select(
+        *(Tokens.hash, Tokens.scope, Tokens.note, Tokens.revoked), surveys.name.label("survey")
+    )
+    chosen = columns.join_from(schema.token, schema.survey, isouter=True)
+    rows = connection.execute(chosen.order_by(Tokens.scope, Tokens.note, Tokens.hash))
+    return [dict(row) for row in rows.mappings()]
 
 
 def revoke(connection: Connection, name: str) -> bool:

@@ -18,6 +18,9 @@ METHODS = ("raw", "norm_sub", "norm")
 MALICIOUS = 0.01
 """Share of users whose influence is shown."""
 
+STOPS = (0.001, 0.002, 0.005, MALICIOUS, 0.02, 0.05, 0.1, 0.2)
+"""Shares of users among which a reader chooses."""
+
 HALF_WIDTH = 0.03
 Z = 1.959963984540054
 """The answer to "how many reports are needed" is for intervals of ±3 points, at 95 %."""
@@ -205,7 +208,7 @@ def count_needed(served: Served, estimates: Estimates, users: int) -> int | None
 
 
 def describe_influence(served: Served, users: int) -> dict[str, Any] | None:
-    """Return how far one per cent of malicious users could shift each attribute.
+    """Return how far malicious users could shift each attribute.
 
     Parameters
     ----------
@@ -217,12 +220,17 @@ def describe_influence(served: Served, users: int) -> dict[str, Any] | None:
     Returns
     -------
     dict or None
-        The number of malicious users, and the largest shift of one frequency by attribute. None
-        without users, and for surveys with rounds.
+        The number of users who are one per cent, and the largest shift of one frequency by
+        attribute. ``stops`` has the same for other shares. None without users, and for surveys with
+        rounds.
     """
-    malicious = ceil(MALICIOUS * users)
     if served.survey.rounds is not None or not users:
         return None
-    found: Any = influence(served.survey.solution, users, malicious)
-    shifts = zip(served.survey.attributes, found, strict=True)
-    return {"users": malicious, "shift": {name: float(each.value) for name, each in shifts}}
+
+    def shift(share: float) -> dict[str, Any]:
+        malicious = ceil(share * users)
+        found: Any = influence(served.survey.solution, users, malicious)
+        shifts = zip(served.survey.attributes, found, strict=True)
+        return {"users": malicious, "shift": {name: float(each.value) for name, each in shifts}}
+
+    return shift(MALICIOUS) | {"stops": [shift(share) for share in STOPS]}

@@ -28,11 +28,27 @@ class ScheduleIn(Strict):
     grace: int | None = None
 
 
+Line = Annotated[str, Field(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+Lines = Annotated[str, Field(max_length=2_000, pattern=r"^[^\x00]*$")]
+
+
+class AboutIn(Strict):
+    """Texts for respondents, which never change."""
+
+    title: Line = ""
+    asker: Annotated[Line, Field(description="Who asks")] = ""
+    purpose: Annotated[Lines, Field(description="Use of the estimates")] = ""
+    questions: Annotated[
+        dict[str, Line], Field(max_length=1_024, description="Question by attribute")
+    ] = {}
+
+
 class SurveyIn(Strict):
     """A new survey."""
 
     name: Name
     spec: dict[str, Any]
+    about: AboutIn | None = None
     schedule: ScheduleIn | None = None
     keep: Annotated[bool, Field(description="Keep reports, not only their tally")] = False
     submission: Annotated[Submission, Field(description="Rule of submissions")] = "open"
@@ -81,6 +97,22 @@ class TokenOut(BaseModel):
 
     token: str
     hash: str
+
+
+class TokenBrief(BaseModel):
+    """A token in the list. The token itself is not kept."""
+
+    hash: str
+    scope: Literal["admin", "analyst", "submit"]
+    survey: str | None
+    note: str
+    revoked: bool
+
+
+class ScopeOut(BaseModel):
+    """The scope of the token of a request, or null without one."""
+
+    scope: Literal["admin", "analyst", "submit"] | None
 
 
 class InvitesIn(Strict):
@@ -144,6 +176,15 @@ class PlanOut(BaseModel):
     attributes: list[PlannedOut]
 
 
+class AboutOut(BaseModel):
+    """Texts for respondents. They are empty where none were given."""
+
+    title: str
+    asker: str
+    purpose: str
+    questions: dict[str, str]
+
+
 class SurveyBrief(BaseModel):
     """A survey in the list."""
 
@@ -156,6 +197,7 @@ class SurveyOut(SurveyBrief):
     """A survey."""
 
     spec: dict[str, Any]
+    about: AboutOut
     submission: Submission
     kept: bool
     public: bool
@@ -192,11 +234,17 @@ class AttributeOut(BaseModel):
     values: list[ValueOut]
 
 
-class InfluenceOut(BaseModel):
-    """The largest shift of one frequency by malicious users, by attribute."""
+class ShiftOut(BaseModel):
+    """The largest shift of one frequency by a number of malicious users, by attribute."""
 
     users: int
     shift: dict[str, float]
+
+
+class InfluenceOut(ShiftOut):
+    """The shift by one per cent of the users, and by shares from small to large."""
+
+    stops: list[ShiftOut]
 
 
 class EstimateOut(BaseModel):

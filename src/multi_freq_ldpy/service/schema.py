@@ -42,6 +42,8 @@ survey = Table(
     # Treatment of reports, and rule of submissions. Both never change
     Column("keep", Boolean, nullable=False, server_default=false()),
     Column("submission", Text, nullable=False, server_default="open"),
+    # Texts for respondents, as JSON. They never change
+    Column("about", Text, nullable=False, server_default="{}"),
     # View of people without a token
     Column("public", Boolean, nullable=False, server_default=false()),
     Column("min_users", BigInteger, nullable=False, server_default="100"),

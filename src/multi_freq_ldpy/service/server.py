@@ -372,13 +372,15 @@ def describe(store: Store, settings: Settings, token: str | None) -> str:
     with store.read() as connection:
         listed = [each for each in surveys.list_all(connection) if each[-1] != CLOSED]
     address = settings.address
-    lines = [f"{name} is {state}: {address}/v1/surveys/{name}" for name, _, state in listed]
-    lines = lines or ["No survey is open: multi-freq-ldpy surveys create FILE"]
+    lines = [f"{name} is {state}: {address}/s/{name}" for name, _, state in listed]
+    lines = lines or ["No survey is open: make one on the page of the service."]
     if token is not None:
         lines += [
-            f"Admin token, shown once: {token}",
-            "Commands read it from MULTI_FREQ_LDPY_TOKEN.",
+            f"Page of the service, with the admin token: {address}/#token={token}",
+            "The token is shown once. Commands read it from MULTI_FREQ_LDPY_TOKEN.",
         ]
+    else:
+        lines.append(f"Page of the service: {address}/")
     where = store.path if store.sqlite else store.url.render_as_string()
     lines += [f"Reports are counted in {where}.", f"Listening on {address}{_say_who(settings)}."]
     return "\n".join(lines)

@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from ..solutions.base import Solution
 from ..survey import Survey
 from . import schema
+from .about import About
 from .ids import NAME as NAME
 from .ids import check_name as check_name
 from .schedule import Schedule as Schedule
@@ -81,6 +82,8 @@ class Served:
         True if reports are kept, and not only their tally.
     submission : str
         Rule of submissions: "open", "token" or "invite".
+    about : str
+        Texts for respondents, as JSON.
     """
 
     pk: int
@@ -91,6 +94,7 @@ class Served:
     schedule: Schedule | None
     keep: bool = False
     submission: str = ANYBODY
+    about: str = "{}"
 
     def at(self, number: int) -> Solution:
         """Return the solution whose reports are those of a round."""
@@ -117,6 +121,7 @@ def create(
     keep: bool = False,
     submission: str = ANYBODY,
     audience: Audience | None = None,
+    about: About | None = None,
 ) -> tuple[Served, bool]:
     """Create a survey as a draft.
 
@@ -136,6 +141,8 @@ def create(
         Rule of submissions: "open", "token" or "invite".
     audience : Audience, optional
         View of people without a token. None, the default, shows nothing.
+    about : About, optional
+        Texts for respondents. None, the default, gives a new survey none.
 
     Returns
     -------
@@ -149,7 +156,7 @@ def create(
     Conflict
         If another survey has this name.
     ValueError
-        If the survey has no rounds, and a schedule is given.
+        If the survey has no rounds, and a schedule is given. Also if a question is of no attribute.
     """
     if schedule is not None and not survey.longitudinal:
         raise ValueError("schedule is for surveys that are asked again: this survey asks once")
@@ -157,6 +164,7 @@ def create(
         field: None if schedule is None else getattr(schedule, field)
         for field in ("starts", "period", "grace")
     }
+    texts = (about or About()).write(survey)
     row = {
         "name": check_name(name),
         "digest": survey.digest,
@@ -164,17 +172,20 @@ def create(
         "state": DRAFT,
         "keep": keep,
         "submission": submission,
+        "about": texts,
     }
     created = insert_new(connection, schema.survey, row | times | vars(audience or Audience()))
     found = find(connection, name)
     assert found is not None
     served, _ = found
     present = (served.digest, served.schedule, served.keep, served.submission)
-    if present != (survey.digest, schedule, keep, submission):
+    same = about is None or About.read(served.about) == about
+    if not same or present != (survey.digest, schedule, keep, submission):
         raise Conflict(
             "name-taken",
-            f"a survey named {name} exists, with digest {served.digest}: its spec, its schedule,"
-            " whether it keeps reports and who may submit never change, so use another name",
+            f"a survey named {name} exists, with digest {served.digest}: its spec, its texts, its"
+            " schedule, whether it keeps reports and who may submit never change, so use another"
+            " name",
         )
     return served, created
 
@@ -228,8 +239,9 @@ def list_scheduled(connection: Connection) -> list[str]:
 
 
 def _serve(row: Any) -> Served:
-    fields = ("pk", "name", "spec", "digest", "starts", "period", "grace", "keep", "submission")
-    return _build(*(getattr(row, field) for field in fields))
+    fields = ("pk", "name", "spec", "digest", "starts", "period", "grace")
+    rules = ("keep", "submission", "about")
+    return _build(*(getattr(row, field) for field in fields + rules))
 
 
 @lru_cache(maxsize=MOST_CACHED)
@@ -243,11 +255,12 @@ def _build(
     grace: int,
     keep: bool,
     submission: str,
+    about: str,
 ) -> Served:
     """Return a survey of the service. None of its fields ever changes, so it is built once."""
     schedule = None if period is None else Schedule(starts, period, grace)
     survey = Survey.from_spec(json.loads(spec))
-    return Served(pk, name, survey, spec, digest, schedule, keep, submission)
+    return Served(pk, name, survey, spec, digest, schedule, keep, submission, about)
 
 
 def delete(connection: Connection, name: str, confirm: str | None) -> bool:

@@ -29,13 +29,14 @@ export function bar(share, { low = null, high = null, truth = null, kind = "shar
 /**
  * Returns lines over rounds with bands between the limits, for up to four series.
  *
- * A series is a list of `{ share, low, high }`, one per round, or null where a round has none.
+ * A series is a list of `{ share, low, high }`, one per round, or null where a round has none. The top
+ * of the chart is `most`.
  */
-export function lines(series, { height = 120 } = {}) {
+export function lines(series, { height = 120, most = 1 } = {}) {
   const many = Math.max(1, ...series.map((each) => each.length));
   const x = (i) => (many === 1 ? 50 : (100 * i) / (many - 1)).toFixed(2);
-  const y = (share) => (100 * (1 - cut(share))).toFixed(2);
-  const parts = [0, 0.5, 1].map((share) =>
+  const y = (share) => (100 * (1 - cut(share / most))).toFixed(2);
+  const parts = [0, most / 2, most].map((share) =>
     draw("line", { class: "axis", x1: 0, x2: 100, y1: y(share), y2: y(share), "vector-effect": "non-scaling-stroke" }));
   series.forEach((each, s) => {
     const points = each.map((point, i) => ({ ...point, i })).filter(({ share }) => typeof share === "number");

@@ -2843,6 +2843,8 @@ var NotDelivered = class extends NoAnswer {
 var Sender = class {
   #remote;
   #store;
+  /** Surveys that were looked at, so that a person who has read one can answer it offline. */
+  #seen = /* @__PURE__ */ new Map();
   #secret = null;
   /** Sends to the service at a URL. The store holds the outbox and the secret of its ids. */
   constructor(url, store, { token } = {}) {
@@ -2851,8 +2853,10 @@ var Sender = class {
   }
   /** Returns a survey: as it was first answered here, or as the service has it. Stores nothing. */
   async survey(name, { timeout = PATIENCE2 } = {}) {
-    const end = endOf(timeout), pin = (await this.#read()).surveys.get(requireName(name));
-    return pin ? surveyOf(pin) : (await look(this.#remote, name, end)).survey;
+    const end = endOf(timeout), known = (await this.#read()).surveys.get(requireName(name));
+    const pin = known ?? (await look(this.#remote, name, end)).pin;
+    this.#seen.set(name, pin);
+    return surveyOf(pin);
   }
   /**
    * Answers a round of a survey: draws one report, stores it, and sends it. If the round was answered
@@ -2914,7 +2918,8 @@ var Sender = class {
   async #deliver(name, { round: round2, timeout = PATIENCE2 }, prepare) {
     if (round2 !== void 0)
       integer("round", round2, 0, LARGEST_ROUND);
-    const end = endOf(timeout), pin = (await this.#read()).surveys.get(requireName(name));
+    const end = endOf(timeout), { surveys } = await this.#read();
+    const pin = surveys.get(requireName(name)) ?? this.#seen.get(name);
     const known = async (digest2, at) => find(await this.#read(), { survey: name, digest: digest2, round: at });
     let entry = pin && round2 !== void 0 ? await known(pin.digest, round2) : void 0;
     if (entry)
