@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from alembic.autogenerate import compare_metadata
-from alembic.runtime.migration import MigrationContext
 
 from multi_freq_ldpy import Survey
 from multi_freq_ldpy.service import auth, groups, rounds, schema, surveys
@@ -248,56 +246,6 @@ def test_nothing_but_reports_is_stored_or_logged(
     for data in (answer, name, name.hex().encode()):
         assert not any(data in each for each in shown)
     assert answer not in stored
-
-
-def test_a_migration_that_is_killed_starts_again(database: str) -> None:
-    statements = 0
-    while True:
-        child = os.fork()
-        if child == 0:
-            _migrate_until(database, statements)
-        _, status = os.waitpid(child, 0)
-        statements += 1
-        if os.WIFEXITED(status):
-            assert os.WEXITSTATUS(status) == 0
-            break
-    assert statements > 6
-    store = Store(database)
-    with store.read() as connection:
-        context = MigrationContext.configure(connection)
-        assert context.get_current_revision() == "0003"
-        differences = compare_metadata(context, schema.metadata)
-    assert differences == []
-    store.close()
-
-
-def _migrate_until(database: str, statements: int) -> None:
-    """Open a database in a child, and kill the child before one of its statements."""
-    left = statements
-
-    def before(*_: Any) -> None:
-        nonlocal left
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-        left -= 1
-
-    try:
-        sa.event.listen(sa.Engine, "before_cursor_execute", before)
-        sa.event.listen(sa.Engine, "commit", before)
-        Store(database)
-        os._exit(0)
-    finally:
-        os._exit(1)
-
-
-def test_a_newer_schema_is_refused(database: str) -> None:
-    Store(database).close()
-    store = Store(database)
-    with store.write() as connection:
-        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
-    store.close()
-    with pytest.raises(ValueError, match="schema 9999, which is newer"):
-        Store(database)
 
 
 def test_closed_rounds_are_swept(stores: Any) -> None:
