@@ -9,7 +9,7 @@ import { integer, isTimed } from "./mechanism.js";
 import { choose, look, surveyOf, type Chosen } from "./looking.js";
 import {
   EMPTY, LARGEST_ROUND, find, readOutbox, requireName, withEntry, writeOutbox, type Entry, type Fate,
-  type Outbox,
+  type Outbox, type Pin,
 } from "./outbox.js";
 import { randomBytes } from "./random.js";
 import { NoAnswer, Refused, Remote, endOf } from "./remote.js";
@@ -66,6 +66,8 @@ type Draw = () => Uint8Array | null;
 export class Sender {
   readonly #remote: Remote;
   readonly #store: Store;
+  /** Surveys that were looked at, so that a person who has read one can answer it offline. */
+  readonly #seen = new Map<string, Pin>();
   #secret: string | null = null;
 
   /** Sends to the service at a URL. The store holds the outbox and the secret of its ids. */
@@ -76,8 +78,10 @@ export class Sender {
 
   /** Returns a survey: as it was first answered here, or as the service has it. Stores nothing. */
   async survey(name: string, { timeout = PATIENCE }: Pick<Sending, "timeout"> = {}): Promise<Survey> {
-    const end = endOf(timeout), pin = (await this.#read()).surveys.get(requireName(name));
-    return pin ? surveyOf(pin) : (await look(this.#remote, name, end)).survey;
+    const end = endOf(timeout), known = (await this.#read()).surveys.get(requireName(name));
+    const pin = known ?? (await look(this.#remote, name, end)).pin;
+    this.#seen.set(name, pin);
+    return surveyOf(pin);
   }
 
   /**
@@ -145,7 +149,8 @@ export class Sender {
     prepare: (survey: Survey, round: number) => Promise<Draw>,
   ): Promise<Delivery> {
     if (round !== undefined) integer("round", round, 0, LARGEST_ROUND);
-    const end = endOf(timeout), pin = (await this.#read()).surveys.get(requireName(name));
+    const end = endOf(timeout), { surveys } = await this.#read();
+    const pin = surveys.get(requireName(name)) ?? this.#seen.get(name);
     const known = async (digest: string, at: number): Promise<Entry | undefined> =>
       find(await this.#read(), { survey: name, digest, round: at });
     let entry = pin && round !== undefined ? await known(pin.digest, round) : undefined;

@@ -173,6 +173,29 @@ withService("offline, nothing is drawn before the survey is known", async (servi
   await service.start();
 });
 
+withService("offline, a survey that was looked at is answered, and sent later", async (service, store, sender) => {
+  const port = service.server.address().port, later = { timeout: 0.1 };
+  for (const name of ["large", "weekly"]) await sender.survey(name);
+  assert.equal(await peek(store), null);
+  await service.stop();
+  const client = await Client.begin(Survey.parse(WEEKLY), memoryStore());
+  await assert.rejects(sender.answer("large", ANSWERS, later), { name: "NotDelivered" });
+  await assert.rejects(sender.answer("weekly", ANSWERS, { client, round: 3, ...later }), { name: "NotDelivered" });
+  // Its rounds are opened by hand, so only the caller can know them
+  await assert.rejects(sender.answer("weekly", ANSWERS, { client, ...later }), { name: "NoAnswer" });
+  assert.deepEqual((await entriesOf(store)).map(({ round }) => round), [0, 3]);
+  await service.start(port);
+  assert.equal(await new Sender(service.url, store).flush(), 2);
+  assert.deepEqual([...service.bodies.values()].map((each) => each.size), [1, 1]);
+});
+
+withService("a survey that changed after it was looked at is not answered", async (service, store, sender) => {
+  await sender.survey("large");
+  service.open("large", STEPS, digestOf(STEPS));
+  await assert.rejects(sender.answer("large", ANSWERS), { name: "SpecError", message: /is now the survey with/ });
+  assert.equal(await peek(store), null);
+});
+
 withService("offline, a pinned schedule and the clock give the round", async (service, store, sender) => {
   const now = Math.floor(Date.now() / 1000), day = 86_400;
   const schedule = { starts: now - 3 * day - day / 2, period: day, grace: 100 };
