@@ -124,6 +124,10 @@ def jobs(quick: bool) -> dict[str, list[Job]]:
             ),
             partial(releases, "postgresql", 50 if quick else 1_000, 9),
         ],
+        "hostile bodies": [
+            partial(hostile_bodies, 5_000 if quick else 250_000, seed)
+            for seed in range(1, 2 if quick else 5)
+        ],
         "many ids": [
             partial(many_ids, each, 10**6 if quick else 10**7) for each in services.DATABASES
         ],
@@ -431,6 +435,16 @@ def releases(database: str, orders: int, seed: int) -> Found:
     found.holds(not wrong and many > 0, f"releases on {database}", seed, wrong)
     found.add("orders of arrival", orders)
     found.rows.append((database, f"{orders:,}", f"{many:,}", 0 if not wrong else "see below"))
+    return found
+
+
+def hostile_bodies(bodies: int, seed: int) -> Found:
+    """Send changed bodies to a service, and compare its answers and its tally."""
+    found = Found()
+    many, wrong = services.send_hostile_bodies(bodies, seed)
+    found.holds(not wrong and many > 0, "hostile bodies", seed, wrong)
+    found.add("hostile bodies", bodies)
+    found.rows.append((seed, f"{bodies:,}", f"{many:,}", 0 if not wrong else "see below"))
     return found
 
 

@@ -69,6 +69,14 @@ def release_orders(database: str, orders: int, seed: int) -> tuple[int, str]:
     return int(found[1]) if found else 0, "" if done.returncode == 0 else done.stdout[-500:]
 
 
+def send_hostile_bodies(bodies: int, seed: int) -> tuple[int, str]:
+    """Send changed bodies. Returns the number of refused ones, and what went wrong."""
+    asked = {"DATABASES": "sqlite", "BODIES": bodies, "SEED": seed}
+    said, wrong = run_tests("test_hostile_bodies.py", "test_many_hostile_bodies", **asked)
+    found = re.search(r"\d+ bodies, (\d+) refused", said)
+    return int(found[1]) if found else 0, wrong
+
+
 def count_many_ids(database: str, few: int, many: int) -> tuple[float, float, float, int]:
     """Count reports in groups of 1000 until a round has many ids.
 

@@ -40,6 +40,7 @@ HEADS = {
     "service races": ("database", "pairs of batches", "closed rounds", "stops", "failures"),
     "sender kills": ("surveys", "kills", "rounds drawn twice", "reports lost or counted twice"),
     "releases": ("database", "orders", "releases", "closer than a step"),
+    "hostile bodies": ("seed", "bodies", "refused", "wrong answers or tallies"),
     "many ids": (
         "database",
         "ids",
@@ -132,6 +133,11 @@ ABOUT = {
         " was due. Any two [releases](serving.md#releases) of a survey must differ by at least"
         " `step` reports. All processes must show the same release, and its counts must be those of"
         " the reports that it holds."
+    ),
+    "hostile bodies": (
+        "Valid bodies are changed in up to three ways, or replaced by random bytes. Each answer must"
+        " have the status that the format of a [submission](serving.md#from-any-program) demands,"
+        " and never 5xx. The number of counted reports must be the sum over the answers."
     ),
     "many ids": (
         "Groups of 1000 reports are counted until a round has many ids. A group must not take more"

@@ -1,11 +1,14 @@
 """Tests of hostile requests: arbitrary bodies, lies about lengths, slow and idle clients."""
 
 import json
+import os
+import random
 import socket
 import struct
 import time
 import tracemalloc
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,6 +36,9 @@ BINARY = (b"content-type", b"application/octet-stream")
 QUICK = settings(deadline=None, max_examples=100, database=None)
 
 Headers = Sequence[tuple[bytes, bytes]]
+
+BODIES = int(os.environ.get("BODIES", "2000"))
+SEED = int(os.environ.get("SEED", "1"))
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +160,39 @@ def bodies(draw: st.DrawFn, digest: str = VALUES.digest, largest: int = 4) -> by
         if body[25:]:
             CHANGES[name](body, draw(st.integers(0, 2**32 - 1)))
     return bytes(body)
+
+
+def draw_body(chooser: random.Random) -> bytes:
+    """Return a valid body with up to three changes, or random bytes."""
+    if chooser.random() < 0.1:
+        return chooser.randbytes(chooser.randrange(200))
+    records = [
+        (bytes([chooser.randrange(10)] * 16), bytes([chooser.randrange(5)]))
+        for _ in range(chooser.randint(1, 6))
+    ]
+    body = bytearray(write_batch(VALUES.digest, 0, records))
+    for name in chooser.choices(sorted(CHANGES), k=chooser.randrange(4)):
+        if body[25:]:
+            CHANGES[name](body, chooser.getrandbits(32))
+    return bytes(body)
+
+
+def test_many_hostile_bodies(app: App) -> None:
+    """Compare the answers to many bodies with their description, and what is counted with 200s."""
+    chooser, statuses = random.Random(SEED), Counter[int | None]()
+    before = now = look(app)[1][0][0]
+    for i in range(BODIES):
+        body = draw_body(chooser)
+        cut = chooser.randrange(len(body) + 1)
+        status, answer = drive(app, iter((body[:cut], body[cut:])), (BINARY,))
+        assert status == expect(body), (body, status, answer)
+        statuses[status] += 1
+        now += answer["counted"] if status == 200 else 0
+        if i % 1000 == 0:
+            assert look(app)[1][0][0] == now
+    assert look(app)[1][0][0] == now > before
+    assert set(statuses) == {200, 400, 409, 422}
+    print(f"{BODIES} bodies, {sum(statuses.values()) - statuses[200]} refused")
 
 
 @QUICK
