@@ -246,19 +246,24 @@ export const TEXT = {
       + `a probability of ${own}, and each other bit with ${other}.`,
     odds: (epsilon, odds) => `${epsilon}: a factor of ${odds}`,
     reading: (odds, raised) => `No report is more than ${odds} times as likely for one answer as for another (e^ε = ${odds}). `
-      + `An observer who gives an answer a chance of 10 % can learn at most enough to say ${raised}.`,
+      + `Suppose that an observer gives an answer a chance of 10 %. One report can raise it to ${raised} at most.`,
     link: "Link to this set-up",
 
-    lesson: "Try this: a lesson in eight steps",
+    lesson: "Try this",
+    lessonIntro: "Eight steps show what ε, the users, the answers and the protocol change.",
+    lessonStep: (at, all, action) => `Step ${at} of ${all}: ${action}`,
+    back: "Back",
+    next: "Next step",
+    startLesson: "Start",
     steps: [
-      ["Draw one report of answer A", () => "Draw it again and again. Which reports fit A? Can you tell the true answer?"],
-      ["Set ε to 0.1", (half) => `Reports are almost pure chance. Intervals reach up to ± ${half} points: what can be learned?`],
-      ["Set ε to 3", (half) => `Reports disclose more, and intervals reach up to ± ${half} points. Is the bound still a protection?`],
-      ["Ask 100 users, with ε = 1", (half) => `Intervals reach up to ± ${half} points. Which answers can be told apart?`],
-      ["Ask 100,000 users, with ε = 1", (half) => `The same privacy, and up to ± ${half} points. How do errors depend on n?`],
-      ["Ask for 20 answers", (half) => `GRR is rarely true now: up to ± ${half} points. Look at the probabilities in the set-up.`],
-      ["Change the protocol to OUE", (half) => `The same ε, and only ± ${half} points. Why is a report of 20 bits better?`],
-      ["Make one answer rare", (half) => `Answer E has 1 %, and intervals reach up to ± ${half} points. Can E be found?`],
+      ["one report of answer A", () => "Draw a report again and again, below. Can you tell the true answer from one report?"],
+      ["ε = 0.1", (half) => `Reports are almost pure chance, and intervals reach up to ± ${half} points. What can be learned?`],
+      ["ε = 3", (half) => `Reports disclose more, and intervals reach up to ± ${half} points only. What is the bound now?`],
+      ["100 users with ε = 1", (half) => `Intervals reach up to ± ${half} points. Which answers can be told apart?`],
+      ["100,000 users with ε = 1", (half) => `The privacy is the same, and intervals reach up to ± ${half} points. What did more users change?`],
+      ["20 answers", (half) => `Reports of GRR are rarely true now. Intervals reach up to ± ${half} points, for smaller shares.`],
+      ["OUE instead of GRR", (half) => `The privacy is the same, and intervals reach up to ± ${half} points. Why do 20 bits help?`],
+      ["a rare answer", (half) => `The last answer has 1 %, and intervals reach up to ± ${half} points. Can it be found?`],
     ],
 
     collect: "What the aggregator learns",
@@ -272,10 +277,10 @@ export const TEXT = {
     errors: (worst, half) => `The largest error is ${worst} percentage points. `
       + `After all reports, an interval is expected to reach up to ± ${half}.`,
     covered: (some, all) => `${some} of ${all} intervals contain the true share. On average, 95 % do.`,
-    compared: ({ open, population }) => "Say that these users are drawn from a population, and its shares are asked for. "
-      + `True answers would give up to ± ${open} points, and these reports give up to ± ${population}.`,
+    compared: ({ open, population }) => "Suppose that these users are a sample of a population. "
+      + `For its shares, true answers would give up to ± ${open} points, and reports give up to ± ${population}.`,
     estimatesCaption: (limit) => `Estimates with 95 % intervals. Bars run from 0 to ${limit}, and the thick upright line is the truth.`,
-    estimates: ["Answer", "Reports that fit", "True share", "Estimate"],
+    estimates: ["Answer", "Fitting reports", "True share", "Estimate"],
     missed: "misses the truth",
 
     arrive: "The reports",
