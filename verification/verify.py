@@ -135,9 +135,9 @@ ABOUT = {
         " the reports that it holds."
     ),
     "hostile bodies": (
-        "Valid bodies are changed in up to three ways, or replaced by random bytes. Each answer must"
-        " have the status that the format of a [submission](serving.md#from-any-program) demands,"
-        " and never 5xx. The number of counted reports must be the sum over the answers."
+        "Valid bodies are changed in up to three ways, or replaced by random bytes. Each answer"
+        " must have the status that the format of a [submission](serving.md#from-any-program)"
+        " demands, and never 5xx. The number of counted reports must be the sum over the answers."
     ),
     "many ids": (
         "Groups of 1000 reports are counted until a round has many ids. A group must not take more"
