@@ -5,7 +5,7 @@ NODE := $(RUN) tools/node.py
 JS := clients/js
 BUNDLE := src/multi_freq_ldpy/service/pages/ldp.mjs
 
-.PHONY: setup demo test js bundle chromium service postgres lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain \
+.PHONY: setup demo test js bundle chromium pages service postgres lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain \
         clean
 
 demo: $(VENV)/serve
@@ -39,6 +39,10 @@ js: $(VENV)/js $(JS)/dist/ldp.mjs
 # Write the one file of the JavaScript client into the Python package.
 bundle: $(JS)/dist/ldp.mjs
 	cp $(JS)/dist/ldp.mjs $(BUNDLE)
+
+# The pages of the service in Chromium: all states, sizes and schemes, and whole surveys with kills.
+pages: $(VENV)/js chromium
+	$(RUN) -m pytest -n $(JOBS) --dist worksteal tests/pages
 
 # Install Debian's Chromium, if there is none.
 chromium: $(VENV)/bin/python
