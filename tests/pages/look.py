@@ -32,7 +32,7 @@ class Look:
     def __post_init__(self) -> None:
         """Open a tab and listen to it."""
         self.page: Any = self.context.new_page()
-        self.page.on("request", self.asked.append)
+        self.page.on("request", lambda request: self.asked.append(request))
         self.page.on(
             "console",
             lambda message: (
