@@ -16,7 +16,10 @@ from tools.postgres import Cluster, start_postgres
 
 DATABASES = os.environ.get("DATABASES", "sqlite").split(",")
 SERVICE_ONLY = ["test_full_disk.py", "test_postgres.py", "test_weekly.py"]
-collect_ignore = [] if "postgresql" in DATABASES else SERVICE_ONLY
+THOROUGH = "postgresql" in DATABASES
+"""True for ``make service``, which kills and races more often than ``make test``."""
+
+collect_ignore = [] if THOROUGH else SERVICE_ONLY
 ONCE = Survey({"smokes": ["yes", "no"], "age": ["a", "b", "c", "d"]}, epsilon=2.0)
 
 

@@ -18,14 +18,14 @@ from multi_freq_ldpy.service.batch import write_batch
 from multi_freq_ldpy.service.groups import Counted, NotAccepted, Submission, commit_group
 from multi_freq_ldpy.service.store import Store, Unavailable, back_up
 
-from .conftest import ONCE
+from .conftest import ONCE, THOROUGH
 from .harness import AUTHORIZED, BINARY, TOKEN, Load, Server, recount, serving
 from .test_events import stream
 from .test_kills import NOTHING, compare, read_ids
 
 pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.extras]
 
-RACES = int(os.environ.get("RACES", "20"))
+RACES = int(os.environ.get("RACES", "20" if THOROUGH else "10"))
 WEEKLY = Survey({"smokes": ["yes", "no"]}, eps_perm=4.0, eps_1=2.0)
 
 

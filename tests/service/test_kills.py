@@ -14,12 +14,12 @@ from multi_freq_ldpy.service import schema, surveys
 from multi_freq_ldpy.service.groups import read_tally
 from multi_freq_ldpy.service.store import Store
 
-from .conftest import ONCE
+from .conftest import ONCE, THOROUGH
 from .harness import Load, Server, recount
 
 pytestmark = [pytest.mark.slow, pytest.mark.process, pytest.mark.extras]
 
-KILLS = int(os.environ.get("KILLS", "4"))
+KILLS = int(os.environ.get("KILLS", "4" if THOROUGH else "2"))
 REPORTS = int(os.environ.get("REPORTS", "0"))
 LEAST = 300
 NAME = "smoking"

@@ -341,7 +341,7 @@ def test_headers_of_proxies_are_ignored(tmp_path: Path, files: list[Path]) -> No
             with httpx.Client() as client:
                 found[proxies] = {
                     client.get(url, headers={"X-Forwarded-For": f"203.0.113.{i}"}).status_code
-                    for i in range(200)
+                    for i in range(40)
                 }
     assert found == {"0": {200, 429}, "1": {200}}
 

@@ -21,11 +21,12 @@ from multi_freq_ldpy.service.problems import Problem
 from multi_freq_ldpy.service.store import Store
 from multi_freq_ldpy.service.surveys import Audience, Served
 
+from .conftest import THOROUGH
 from .test_api import ESTIMATED, ONCE, WAVES, YEAR, App, app, check_problem, draw, quick
 
 __all__ = ["app"]
 
-ORDERS = int(os.environ.get("ORDERS", "100"))
+ORDERS = int(os.environ.get("ORDERS", "100" if THOROUGH else "50"))
 """The number of random orders of arrival."""
 
 BYTE = Survey({"a": [0, 1, 2]}, epsilon=1.0, solution=SPL, protocol=GRR)
