@@ -8,14 +8,23 @@ const MOST_SHOWN = 12; // answers of a question that get a bar of their own
 /**
  * Returns the explanation of a report: one part per question, then the bytes.
  *
- * `explained` is what `survey.explain(report, answers)` returned. `answers` stay on the device.
+ * `explained` is what `survey.explain(report, answers)` returned. `answers` stay on the device. They
+ * are `{}` where nobody knows them any more.
  */
 export function showReport(report, explained, answers, questionOf = textOf) {
   return make("div", {},
     explained.map((each) => showQuestion(each, answers[each.attribute], questionOf(each.attribute))),
-    make("h3", {}, TEXT.report.bytes(report.length)),
-    make("code", { class: "bytes", tabindex: 0, "aria-label": TEXT.report.bytes(report.length) }, hexOf(report)),
+    showBytes(report),
   );
+}
+
+/** Returns the bytes of a report under their heading. */
+export function showBytes(report) {
+  const title = TEXT.report.bytes(report.length);
+  return [
+    make("h3", {}, title),
+    make("code", { class: "bytes", tabindex: 0, role: "group", "aria-label": title }, hexOf(report)),
+  ];
 }
 
 /** Returns one sentence that says what a report says of a question. */
@@ -31,7 +40,8 @@ export function sentenceOf({ sent, supports, odds }, question) {
 function showQuestion(explained, own, question) {
   const { sent, odds } = explained;
   const parts = [make("h3", {}, question), say(sentenceOf(explained, question))];
-  if (sent !== false) parts.push(showOdds(odds, own), say(compare(odds, own), "quiet"));
+  if (sent !== false) parts.push(showOdds(odds, own));
+  if (sent !== false && own !== undefined) parts.push(say(compare(odds, own), "quiet"));
   return parts;
 }
 

@@ -46,6 +46,7 @@ export const TEXT = {
       nobody: (host) => `The survey does not say who asks. Its page comes from ${host}.`,
       purpose: "Purpose",
       time: "How long",
+      until: (ends) => `Until ${ends}. Each person sends one report.`,
       untilClosed: "Until its owner closes it. Each person sends one report.",
       rounds: (days) => `In rounds of ${days}. Each person sends one report per round, until the owner closes the survey.`,
       roundsOf: (many, days) => `In ${many} rounds of ${days}. Each person sends at most one report per round.`,
@@ -295,6 +296,8 @@ export const TEXT = {
       over: "All rounds are over. Thank you.",
     },
     storage: ["This browser stores nothing for this page", "A report is stored before it is sent. Otherwise a second one could be drawn later, and both together tell more.", "The storage is blocked, full or not available. So nothing was drawn, and nothing was sent.", "Allow this site to store data, or use another browser."],
+    storageSays: (text) => `The browser says: ${text}`,
+    fault: "This page has a fault",
     damaged: ["The storage of this page is damaged", "It is not known any more what this device has sent. So nothing is drawn, and nothing is sent.", "You can delete the data of this site in the settings of your browser. If you then answer again, this costs the same again."],
     damagedRecord: {
       title: "The secret of this survey is damaged",
@@ -345,6 +348,9 @@ export const TEXT = {
     whoReports: "Who can report",
     whatIsKept: "What is kept",
     whatIsSeen: "What is shown",
+    whenAsked: "Rounds",
+    schedule: (days, end) => `${days === 1 ? "One day" : `${days} days`} each. The present one ends at ${end}.`,
+    scheduledFrom: (start) => `The first one begins at ${start}.`,
     submission: {
       open: "Anybody can send reports, so one person can send many.",
       token: "Only people with the link of this survey can send reports. One person can still send many.",
@@ -373,7 +379,7 @@ export const TEXT = {
     neededUnknown: "The number of reports that brings every share within ±3 points is not known yet.",
     enough: "Every share is within ±3 points.",
     overRounds: "Over the rounds",
-    scale: (first, last, most) => `Each chart goes from round ${first} to round ${last}, and from 0 % to ${most}.`,
+    scale: (first, last, most) => `Each chart goes from round ${first} to round ${last}, and from 0\u00a0% to ${most.replace(" ", "\u00a0")}.`,
     figures: "Figures",
     round: "Round",
     reports: "Reports",
@@ -384,8 +390,8 @@ export const TEXT = {
     heading: "What malicious users could do",
     means: "A user who lies can choose a report that moves a share as far as possible. No method can prevent this.",
     slider: "Number of malicious users",
-    said: (users, all, share) => `If ${users} of ${all} users lie together (${share}), one share can rise by at most:`,
-    shift: (question, points) => `${question}: ${points} points`,
+    said: (users, all, share) => `If ${users} of ${all} users lie together (${share.replace(" ", "\u00a0")}), one share can rise by at most:`,
+    shift: (question, points) => `${points} points in “${question}”`,
     none: "The largest shift is not known for this survey, or no report is here yet.",
     rule: {
       open: "Anybody can send reports here. One person with a script can be many users.",
@@ -533,14 +539,21 @@ export const TEXT = {
       ["once", "Once", "Each person sends one report."],
       ["again", "Again and again", "Each person sends one report per round, so changes over time become visible."],
     ],
-    epsilon: "Privacy budget ε of a report",
-    odds: (epsilon, times) =>
-      `ε = ${epsilon}: a report is at most ${times} times as likely for the true answer as for any other.`,
-    guess: (sure) =>
-      `A reader who holds two answers for equally likely is at most ${sure} sure of one of them after the report.`,
-    lifetime: "Budget ε of all reports about an unchanged answer",
-    lifetimeHint: "It holds however long the survey runs, while the answer stays the same.",
-    first: "Budget ε of one report",
+    report: {
+      label: "Privacy budget ε of one report",
+      odds: (epsilon, times) =>
+        `ε = ${epsilon}: a report is at most ${times} times as likely for the true answer as for any other.`,
+      guess: (sure) =>
+        `Somebody who finds two answers equally likely is at most ${sure} sure of one of them after the report.`,
+    },
+    lifetime: {
+      label: "Privacy budget ε of all reports about an unchanged answer",
+      hint: "It holds for any number of rounds, while the answer stays the same.",
+      odds: (epsilon, times) =>
+        `ε = ${epsilon}: all reports together are at most ${times} times as likely for the true answer as for any other.`,
+      guess: (sure) =>
+        `Somebody who finds two answers equally likely is at most ${sure} sure of one of them after all reports.`,
+    },
     firstHint: "It must be smaller than the budget of all reports.",
     firstTooLarge: "The budget of one report must be smaller than that of all reports.",
     rounds: "Rounds",
@@ -558,9 +571,9 @@ export const TEXT = {
     users: "Reports that you expect, per round",
     usersWrong: "A whole number from 1 is needed.",
     planMissing: "The errors appear when each question has two answers.",
-    errors: (users) => `With ${users} reports, a share of 95 in 100 surveys is off by no more than this:`,
+    errors: (users) => `With ${users} reports, 95 of 100 surveys find a share within:`,
     question: "Question",
-    within: "Largest error",
+    within: "Error at most",
     points: (points) => `±${points} points`,
     errorUnknown: "not known",
     sampled: "Each report speaks of one question that chance chooses. So more questions mean larger errors.",
@@ -671,7 +684,7 @@ export const TEXT = {
     planned: (half) => `Expected with this set-up: an interval reaches up to ± ${half} percentage points.`,
     errors: (worst, half) => `The largest error is ${worst} percentage points. `
       + `After all reports, an interval is expected to reach up to ± ${half}.`,
-    covered: (some, all) => `${some} of ${all} intervals contain the true share. On average, 95 % do.`,
+    covered: (some, all) => `${some} of ${all} intervals contain the true share. On average, about 95 % do.`,
     compared: ({ open, population }) => "Suppose that these users are a sample of a population. "
       + `For its shares, true answers would give up to ± ${open} points, and reports give up to ± ${population}.`,
     estimatesCaption: (limit) => `Estimates with 95 % intervals. Bars run from 0 to ${limit}, and the thick upright line is the truth.`,
