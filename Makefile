@@ -5,7 +5,7 @@ NODE := $(RUN) tools/node.py
 JS := clients/js
 BUNDLE := src/multi_freq_ldpy/service/pages/ldp.mjs
 
-.PHONY: setup demo test js bundle chromium pages service postgres lint hooks types bench audits verify mutants fuzz docs pictures package lowest plain \
+.PHONY: setup demo test js bundle chromium pages service postgres lint hooks types bench audits verify mutants fuzz docs pictures screenshots package lowest plain \
         clean
 
 demo: $(VENV)/serve
@@ -106,6 +106,10 @@ docs: $(VENV)/docs
 # The pictures of the documentation, into docs/pictures.
 pictures: $(VENV)/dev
 	$(RUN) examples/pictures.py
+
+# The pictures of the pages of the service, into docs/pictures. A simulated population fills the service.
+screenshots: $(VENV)/js chromium
+	$(RUN) -m tools.screenshots
 
 # Wheel and sdist. The wheel is installed into an empty environment, where the paper's listings are run.
 package: $(VENV)/dev

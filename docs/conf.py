@@ -1,12 +1,17 @@
 """Configuration of the documentation, which ``make docs`` builds."""
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 from multi_freq_ldpy import __version__
+
+sys.path.insert(0, str(Path(__file__).parent))
+from playground import copy_playground
 
 project, author, copyright = (
     "multi-freq-ldpy",
@@ -94,7 +99,14 @@ def write_block(writer: Any, node: Any) -> None:
     raise SkipNode
 
 
+def add_playground(app: Any, error: Exception | None) -> None:
+    """Put the playground beside the pages."""
+    if error is None and app.builder.format == "html":
+        copy_playground(Path(app.outdir))
+
+
 def setup(app: Any) -> None:
-    """Write formulas as MathML, and let autodoc shorten every signature."""
+    """Write formulas as MathML, let autodoc shorten every signature, and add the playground."""
+    app.connect("build-finished", add_playground)
     app.add_html_math_renderer("mathml", (write_inline, None), (write_block, None))
     app.connect("autodoc-process-signature", lambda *event: (shorten(event[5]), shorten(event[6])))
