@@ -8,13 +8,12 @@ import {
   Damaged, NoStorage, deviceOf, drawExample, isHistory, isPersistent, readSurvey, tokenOf,
 } from "./device.mjs";
 import { showBytes, showReport } from "./explanation.mjs";
-import { boundOf, endOf, explain, introduce, timeOf } from "./introduction.mjs";
+import { boundOf, endOf, entitle, explain, introduce, timeOf } from "./introduction.mjs";
 import { LimitReached, NoAnswer, Refused, SpecError } from "./ldp.mjs";
 import { askConsent, heading, showRecord, tellCost } from "./overtime.mjs";
-import {
-  Problem, Unreachable, ask, confirmBy, explainError, make, nameOfPage, odds, say, setTitle,
-} from "./page.mjs";
+import { ask, confirmBy, make, nameOfPage, odds, say, setTitle } from "./page.mjs";
 import { askQuestions, questionsOf } from "./questions.mjs";
+import { attempt, box, button, fail, reasonOf, show, showLoading, stateOf, surround, tell } from "./states.mjs";
 import { TEXT } from "./strings.mjs";
 
 const T = TEXT.answer;
@@ -22,7 +21,7 @@ const PATIENCE = 20; // seconds for all attempts of one sending
 const OFFLINE = 2; // seconds, where the browser knows that there is no network
 const AGAIN = 30_000; // milliseconds between attempts while the page is open
 
-const name = nameOfPage(), main = document.querySelector("main"), work = make("section");
+const name = nameOfPage();
 let about, survey, device, round;
 let client = null, changes = null; // of surveys over time
 let held = null; // the report that waits, with its answers if this tab drew it
@@ -30,26 +29,14 @@ let trying = false;
 
 /** Loads the survey, and shows what a person reads in all states. */
 async function start() {
-  main.replaceChildren(work);
-  main.dataset.state = "loading";
-  work.replaceChildren(say(T.loading));
+  showLoading();
   await attempt(async () => {
     about = await ask("GET", `/v1/surveys/${name}`);
     setTitle(about.about.title || name);
     survey = await readSurvey(name);
-    main.replaceChildren(...introduce(survey, about).flat(Infinity).filter(Boolean), work,
-      ...explain(survey, about).flat(Infinity).filter(Boolean));
+    surround(entitle(about), introduce(survey, about), explain(survey, about));
     await choose();
   });
-}
-
-/** Does something, and shows the error if it fails. */
-async function attempt(work_) {
-  try {
-    await work_();
-  } catch (error) {
-    fail(error);
-  }
 }
 
 /** Decides in which state this device is. Draws and sends nothing new. */
@@ -94,48 +81,15 @@ function whenNext() {
     : endOf(schedule, last) * 1000 <= Date.now() ? T.between.over : T.between.byHand;
 }
 
-/** Replaces what the page shows. After the first state, the heading of each state gets the focus. */
-function show(state, ...parts) {
-  const first = main.dataset.ready === undefined;
-  work.replaceChildren(...parts.flat(Infinity).filter(Boolean));
-  main.dataset.state = state;
-  main.dataset.ready = "";
-  if (!first) work.querySelector("h1, h2")?.focus();
-}
-
-/** Returns a box with a title and sentences. */
-function box([title, ...texts], kind, ...more) {
-  const head = main.querySelector("h1") ? heading(title) : make("h1", { tabindex: -1 }, title);
-  return make("div", { class: `card ${kind}` }, head, texts.filter(Boolean).map((each) => say(each)), more);
-}
-
-const tell = (state, sentences, ...more) => show(state, box(sentences, "warning", more));
-
-const button = (text, click, kind) =>
-  make("button", { type: "button", class: kind, on: { click: () => void attempt(click) } }, text);
-
-/** Shows an error. Nothing was drawn where it can come from. */
-function fail(error) {
-  if (error instanceof Problem && error.status === 404) return tell("missing", T.missing);
-  if (error instanceof NoStorage) return tell("storage", T.storage, say(T.storageSays(error.message), "quiet"));
-  if (error instanceof Damaged) return tell("damaged", T.damaged);
-  const retry = button(T.retry, () => location.reload());
-  const lost = error instanceof Unreachable || error instanceof NoAnswer;
-  if (lost) return tell("unreachable", T.unreachable, retry);
-  const { title, undrawn } = T.refused;
-  if (error instanceof Refused) return tell("refused", [title, reasonOf(error), undrawn], retry);
-  console.error(error);
-  return tell("fault", [T.fault, explainError(error)], retry);
-}
-
-const reasonOf = ({ kind, message }) =>
-  (Object.hasOwn(T.refused.kinds, kind) ? T.refused.kinds[kind] : T.refused.other(message));
-
 /** Returns the box of a survey over time: what was spent, and the button to leave. */
 async function recordBox() {
   if (client === null || typeof client === "string") return null;
   return showRecord(survey, client, changes, () => attempt(async () => {
-    await client.leave();
+    try {
+      await client.leave();
+    } catch (error) {
+      return reconsider(error);
+    }
     held = null;
     client = "left";
     showLeft();
@@ -178,7 +132,7 @@ async function showQuestions() {
   const status = make("p", { id: "missing", role: "status", class: "quiet" });
   const price = make("p", { role: "status" }), examples = make("div", { "aria-live": "polite" });
   let shown = 0, asked = 0;
-  const { cards, read } = askQuestions(survey, questionOf, () => void attempt(update));
+  const { cards, read } = askQuestions(survey, questionOf, () => void attempt(() => update().catch(reconsider)));
   const isComplete = () => Object.keys(read()).length === many;
   const sendButton = button(sendText, () => {
     if (isComplete()) return send(read());
@@ -250,10 +204,8 @@ async function send(answers) {
 /** Shows what became of the report of this round after an error, as the outbox has it. */
 async function follow(error, answers) {
   const reports = await device.reports(), entry = reports.find((each) => each.round === round);
-  if (!entry) {
-    const known = [Refused, NoAnswer, SpecError].some((kind) => error instanceof kind);
-    throw known ? error : new NoStorage(String(error));
-  }
+  if (!entry && (error instanceof Refused || error instanceof NoAnswer)) throw error;
+  if (!entry) return reconsider(error);
   if (entry.state === "waiting" && error instanceof Refused) {
     held = { report: entry.report, answers };
     return tell("refused", [T.refused.title, reasonOf(error), T.refused.kept]);
@@ -265,13 +217,19 @@ async function follow(error, answers) {
   return showFate(entry, answers);
 }
 
+/** Decides again after an error of the storage. Another tab may have left, or the survey is another one. */
+function reconsider(error) {
+  if (error instanceof SpecError || error?.constructor === Error) return choose();
+  throw error instanceof DOMException ? new NoStorage(String(error)) : error;
+}
+
 /** Shows what became of a report. One that waits is sent at once. */
 async function showFate({ state, report }, answers = null) {
   if (state === "waiting") {
     await showWaiting({ report, answers });
     if (!answers) void tryAgain();
   } else if (state === "sent") {
-    const text = survey.longitudinal ? T.already.textRound(round + 1) : T.already.text;
+    const text = survey.longitudinal ? T.already.textRound : T.already.text;
     show("already", box([T.already.title, text], "good"), await recordBox());
   } else if (state === "silent") {
     show("silent", box([T.silent.title, T.silent.text, T.sent.next], "good"), await recordBox());
@@ -316,7 +274,7 @@ async function tryAgain() {
   await attempt(async () => {
     const entry = (await device.reports()).find((each) => each.round === round);
     if (entry?.state === "sent") return showSent(sending, T.sent.later);
-    if (refused && main.dataset.state !== "refused") return follow(refused, sending.answers);
+    if (refused && stateOf() !== "refused") return follow(refused, sending.answers);
   });
 }
 

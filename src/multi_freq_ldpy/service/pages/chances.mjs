@@ -10,7 +10,7 @@ const SUPPOSED = 300;
  * Null for protocols without one pair of chances.
  */
 export function chancesOf({ label, constants, ks: [k] }) {
-  const { weights = [], second, omega, g } = constants ?? {};
+  const { weights = [], second, omega, g, prime } = constants ?? {};
   let [own, other] = weights.map((weight) => Number(weight) / WORD);
   if (omega) return [own, (omega - own) / (k - 1)];
   if (weights.length !== 2 || label.includes('"DBitFlipPM"')) return null;
@@ -18,7 +18,15 @@ export function chancesOf({ label, constants, ks: [k] }) {
     const [kept, made] = second.map((weight) => Number(weight) / WORD);
     [own, other] = [own, other].map((chance) => chance * kept + (1 - chance) * made);
   }
-  return g ? [own, own / g + (1 - 1 / g) * other] : [own, other]; // of hashed answers, 1 in g fits too
+  if (!g) return [own, other];
+  const together = collisionOf(g, prime);
+  return [own, together * own + (1 - together) * other];
+}
+
+/** Returns how likely two answers have the same hash: pairs within g groups of a prime number of places. */
+function collisionOf(g, prime) {
+  const size = Math.floor(prime / g), larger = prime % g;
+  return ((g - larger) * size * (size - 1) + larger * (size + 1) * size) / (prime * (prime - 1));
 }
 
 /** Returns the figures of an example, in people and reports out of 1,000, or null. */

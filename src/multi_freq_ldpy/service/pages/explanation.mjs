@@ -54,7 +54,7 @@ export function showOdds(odds, own) {
     make("td", { class: "number" }, TEXT.report.times(factor(times / most)))));
   const rest = odds.length - shown.length;
   return make("div", {},
-    make("table", {},
+    make("table", { class: "odds" },
       make("caption", {}, TEXT.report.caption),
       make("thead", {}, make("tr", {},
         [TEXT.report.trueAnswer, "", TEXT.report.likely].map((text, i) =>

@@ -26,12 +26,13 @@ export const boundOf = (survey) => {
   return isHistory(survey) ? history : survey.longitudinal ? lifetime : report;
 };
 
+/** Returns the title of the survey, and its purpose. */
+export const entitle = ({ name, about: { title, purpose } }) =>
+  [make("h1", {}, title || name), purpose ? say(purpose, "lines") : null];
+
 /** Returns what stands above the questions. */
 export function introduce(survey, about) {
-  const { title, purpose } = about.about;
   return [
-    make("h1", {}, title || about.name),
-    purpose ? say(purpose) : null,
     showFacts(survey, about),
     showPromise(survey),
     showHow(survey, about),
@@ -84,7 +85,7 @@ function timesOf(survey, { schedule, accepted }) {
   const whole = rounds ? facts.roundsOf(count(rounds), days) : facts.rounds(days);
   if (!accepted.length) return whole;
   const round = Math.max(...accepted), ends = endOf(schedule, round);
-  return `${whole} ${facts.presently(round + 1, ends * 1000 > Date.now() ? timeOf(ends) : "")}`;
+  return `${whole} ${facts.presently(timeOf(ends))}`;
 }
 
 function showPromise(survey) {

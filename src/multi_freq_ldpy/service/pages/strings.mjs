@@ -52,7 +52,7 @@ export const TEXT = {
       roundsOf: (many, days) => `In ${many} rounds of ${days}. Each person sends at most one report per round.`,
       byHand: "In rounds that the owner opens. Each person sends one report per round, until the survey is closed.",
       byHandOf: (many) => `In ${many} rounds that the owner opens. Each person sends at most one report per round.`,
-      presently: (number, ends) => `Round ${number} runs now${ends ? `, until ${ends}` : ""}.`,
+      presently: (ends) => `The present round ends on ${ends}.`,
       kept: "What is kept",
       reports: "The service keeps each report, without a name, an address or a time.",
       counts: "The service adds each report to its counts, and does not keep the report.",
@@ -68,12 +68,12 @@ export const TEXT = {
 
     promise: {
       title: "What you are promised",
-      once: (times) => `Whatever you answer, chance decides what is sent. It is at most ${times} times as likely for your answer as for any other answer.`,
-      onceMany: (times) => `Whatever you answer, chance decides what is sent. It is at most ${times} times as likely for your answers as for any others.`,
+      once: (times) => `Whatever you answer, chance decides what is sent. What is sent is at most ${times} times as likely for your answer as for any other answer.`,
+      onceMany: (times) => `Whatever you answer, chance decides what is sent. What is sent is at most ${times} times as likely for your answers as for any others.`,
       repeated: (times, all) => `Each report is at most ${times} times as likely for your answers as for any others. All reports together stay below ${all} times, as long as your answers stay the same.`,
       history: (times) => `Chance decides what is sent. All that you send in all rounds is at most ${times} times as likely for your answers as for any others, even if they change.`,
-      certainty: (percent) => `Imagine that somebody holds two answers to be equally likely. After all your reports, this person can be at most ${percent} sure of one of them.`,
-      certaintyOnce: (percent) => `Imagine that somebody holds two answers to be equally likely. After your report, this person can be at most ${percent} sure of one of them.`,
+      certainty: (percent) => `Imagine somebody who thinks that two answers are equally likely. After all your reports, this person can be at most ${percent} sure of one of them.`,
+      certaintyOnce: (percent) => `Imagine somebody who thinks that two answers are equally likely. After your report, this person can be at most ${percent} sure of one of them.`,
     },
 
     // How it works, for people who never heard of it
@@ -97,7 +97,7 @@ export const TEXT = {
       title: "An example with the true figures of this survey",
       own: (people, own, label) => `Take ${people} people whose true answer is ${label}. About ${own} of them send a report that fits ${label}.`,
       other: (people, other, label) => `Take ${people} people with another answer. About ${other} of them also send a report that fits ${label}.`,
-      deny: (label) => `So a report that fits ${label} proves nothing about the person who sent it.`,
+      deny: (label) => `So a report that fits ${label} does not prove that this is the answer of its sender.`,
       compute: (people, supposed, fitting, label) => `Suppose that ${supposed} of ${people} people have the answer ${label}. Then about ${fitting} of their reports fit it.`,
       back: (supposed, fitting) => `The service knows these chances. From ${fitting} it computes back to ${supposed}. It also states how large the error can be, and more people make it smaller.`,
       chosen: "These figures are for the question that chance chooses.",
@@ -146,7 +146,7 @@ export const TEXT = {
         ["Can I change or delete my report later?",
           invite && kept
             ? "Not on this page. Your invite leads to your report, so ask the person who issued it."
-            : "No. Nothing connects the report with you once it is counted, so nobody can find it. Ask before you send, if you are unsure."],
+            : "No. Nothing at the service connects the report with you, so nobody can find it there. Ask before you send, if you are unsure."],
         ["Can I answer twice?",
           "No. This browser sends one report per round. If you answer with a second browser, the promise holds for each report, and both together tell more."],
         ["Can another person answer on this device?",
@@ -248,7 +248,7 @@ export const TEXT = {
     already: {
       title: "You have answered",
       text: "This device has sent its report. A second one is never drawn.",
-      textRound: (number) => `This device has sent its report of round ${number}. A second one is never drawn.`,
+      textRound: "This device has sent its report of this round. A second one is never drawn. Come back in the next round.",
     },
     silent: {
       title: "Nothing is sent in this round",
@@ -379,6 +379,7 @@ export const TEXT = {
     neededUnknown: "The number of reports that brings every share within ±3 points is not known yet.",
     enough: "Every share is within ±3 points.",
     overRounds: "Over the rounds",
+    trust: "Trust",
     scale: (first, last, most) => `Each chart goes from round ${first} to round ${last}, and from 0\u00a0% to ${most.replace(" ", "\u00a0")}.`,
     figures: "Figures",
     round: "Round",
