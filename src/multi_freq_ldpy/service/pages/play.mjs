@@ -4,7 +4,7 @@ import { Form } from "./playform.mjs";
 import { showLesson } from "./playlesson.mjs";
 import { Simulation, chancesOf, drawOne, expectedHalves } from "./playrun.mjs";
 import { letter, readSetup, sharesOf, writeSetup } from "./playsetup.mjs";
-import { scaleOf, showArrivals, showErrors, showEstimates, showOne } from "./playviews.mjs";
+import { scaleOf, showArrivals, showErrors, showEstimates, showOne, tellOne } from "./playviews.mjs";
 import { TEXT } from "./strings.mjs";
 
 const SINGLE = 8; // reports that come one by one, before the rest comes in chunks
@@ -32,7 +32,7 @@ class Playground {
     this.boxes = Object.fromEntries(
       ["wrong", "arrivals", "estimates", "errors", "drawn"].map((name) => [name, make("div")]));
     this.sections = { collect: make("section"), single: make("section") };
-    this.boxes.drawn.setAttribute("aria-live", "polite");
+    this.told = make("p", { role: "status" });
   }
 
   /** Puts all parts into the page, and begins with the set-up of the address. */
@@ -55,7 +55,7 @@ class Playground {
       make("div", { class: "row low" },
         make("label", { class: "field grow" }, make("span", {}, play.from), this.from),
         make("button", { type: "button", on: { click: () => this.draw() } }, play.draw)),
-      boxes.drawn);
+      this.told, boxes.drawn);
     return [
       make("h1", {}, play.title), say(play.intro), boxes.wrong,
       showLesson((setup, runs) => this.try(setup, runs)),
@@ -169,6 +169,7 @@ class Playground {
 
   clearDraws() {
     this.draws = { many: 0, largest: 1 };
+    this.told.textContent = "";
     this.boxes.drawn.replaceChildren();
   }
 
@@ -177,6 +178,7 @@ class Playground {
     const one = drawOne(this.simulation.protocol, Number(this.from.value)), { draws } = this;
     draws.many++;
     draws.largest = Math.max(draws.largest, one.ratio);
+    this.told.textContent = tellOne(one);
     this.boxes.drawn.replaceChildren(...showOne(one, { ...draws, bound: Math.exp(this.setup.epsilon) }));
   }
 }

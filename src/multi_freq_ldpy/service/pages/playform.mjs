@@ -26,7 +26,7 @@ export class Form {
     }) }, several(shapes));
     parts.weights = make("div");
     parts.edit = make("details", {}, make("summary", {}, TEXT.play.editShares), parts.weights);
-    parts.shown = make("output");
+    parts.shown = make("span");
     parts.sent = make("p", { class: "quiet" });
     parts.reading = make("p", { class: "quiet" });
     this.element = make("form", { "aria-label": TEXT.play.setUp, on: { submit: (event) => event.preventDefault() } },
@@ -47,14 +47,15 @@ export class Form {
     this.#setup = setup;
     for (const field of ["protocol", "k", "n", "epsilon"]) write(parts[field], setup[field]);
     write(parts.shares, Array.isArray(setup.shares) ? OWN : setup.shares);
-    parts.shown.value = setup.epsilon;
+    parts.shown.textContent = setup.epsilon;
     parts.epsilon.setAttribute("aria-valuetext", TEXT.play.odds(setup.epsilon, odds(setup.epsilon)));
     parts.reading.textContent = TEXT.play.reading(odds(setup.epsilon), percent(raise(0.1, setup.epsilon)));
     parts.sent.textContent = TEXT.play.sent[setup.protocol](protocol, percent(chances.own), percent(chances.other));
     weightsOf(setup).forEach((weight, value) => {
-      const [input, share] = parts.weights.children[value].querySelectorAll("input, output");
+      const [, input, share] = parts.weights.children[value].children;
       write(input, weight);
-      share.value = percent(shares[value]);
+      input.setAttribute("aria-valuetext", percent(shares[value]));
+      share.textContent = percent(shares[value]);
     });
   }
 
@@ -77,7 +78,7 @@ export class Form {
     const field = (_, value) => make("label", { class: "weight" },
       make("span", {}, TEXT.play.answer(letter(value))),
       make("input", { type: "range", ...LIMITS.weight, on: { input: () => this.#readWeights() } }),
-      make("output"));
+      make("span", { class: "number", "aria-hidden": "true" }));
     this.#parts.weights.replaceChildren(...Array.from({ length: k }, field));
   }
 

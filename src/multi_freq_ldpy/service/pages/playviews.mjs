@@ -69,15 +69,17 @@ export function showErrors(estimates, done, halves) {
   ];
 }
 
+/** Returns one sentence about a report. */
+export const tellOne = ({ supports }) => TEXT.play.drawn(listed(supports), supports.length);
+
 /**
  * Returns how likely one report is for each true answer.
  *
  * `largest` is the largest ratio in `many` reports, and `bound` is e^ε. A `data` element has the whole number.
  */
-export function showOne({ value, report, supports, parts, ratio }, { bound, largest, many }) {
+export function showOne({ value, report, parts, ratio }, { bound, largest, many }) {
   const { play } = TEXT, exact = (number) => make("data", { value: number }, factor(number));
   return [
-    say(play.drawn(listed(supports), supports.length)),
     make("code", { class: "bytes", tabindex: 0, "aria-label": TEXT.report.bytes(report.length) }, hexOf(report)),
     make("table", {},
       make("caption", {}, play.oneCaption(factor(1 / bound))),
