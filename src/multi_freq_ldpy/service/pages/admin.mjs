@@ -1,5 +1,5 @@
 /** Administration of a survey: its state, who sees it, who may report, and its files. */
-import { action, card, copyable, field, tick } from "./fields.mjs";
+import { action, card, checkAll, copyable, field, tick } from "./fields.mjs";
 import { ask, confirmBy, count, explainError, make, offerFile, say } from "./page.mjs";
 import { showSharing } from "./sharing.mjs";
 import { TEXT } from "./strings.mjs";
@@ -66,12 +66,13 @@ function makeAudience(survey, path, token, refresh) {
   const save = async () => {
     said.textContent = "";
     const values = { min_users: Number(least.value), step: Number(step.value) };
-    const wrong = Object.keys(values).filter((key) => !(Number.isInteger(values[key]) && values[key] >= 1 && values[key] <= MOST));
-    for (const key of Object.keys(fields)) fields[key].fail(wrong.includes(key) ? TEXTS.wrongNumber : "");
-    if (wrong.length) return;
+    const wrong = (value) => !(Number.isInteger(value) && value >= 1 && value <= MOST) && TEXTS.wrongNumber;
+    const [faulty] = checkAll([[fields.min_users, least, wrong(values.min_users)], [fields.step, step, wrong(values.step)]]);
+    if (faulty) return faulty.focus();
     await ask("PATCH", path, { token, content: { public: box.checked, ...values } });
     await refresh();
     said.textContent = TEXTS.saved;
+    return undefined;
   };
   const update = (now) => {
     [box.checked, least.value, step.value] = [now.public, now.min_users, now.step];

@@ -1,5 +1,5 @@
 /** The promise of a new survey: its budgets in words, and the errors that they bring. */
-import { choose, field } from "./fields.mjs";
+import { checkAll, choose, field } from "./fields.mjs";
 import { ask, count, explainError, make, odds, percent, say } from "./page.mjs";
 import { TEXT } from "./strings.mjs";
 
@@ -7,27 +7,27 @@ const Z = 1.959963984540054; // of an interval of 95 %
 const PAUSE = 300; // milliseconds without typing, before the errors are asked for
 const TEXTS = TEXT.start;
 
-/** Returns a slider for a budget ε, with its meaning as odds and as a guess. */
-function makeSlider(label, value, most, hint) {
+/** Returns a slider for a budget ε, with its meaning as odds and as a guess. `texts` are its own. */
+function makeSlider(texts, value, most) {
   const slider = make("input", { type: "range", min: 0.1, max: most, step: 0.1, value });
   const meaning = make("p"), guess = make("p", { class: "quiet" });
   const show = () => {
     const epsilon = Number(slider.value), sure = 1 / (1 + Math.exp(-epsilon));
-    meaning.textContent = TEXTS.odds(epsilon, odds(epsilon));
-    guess.textContent = TEXTS.guess(percent(Math.ceil(1000 * sure) / 1000));
+    meaning.textContent = texts.odds(epsilon, odds(epsilon));
+    guess.textContent = texts.guess(percent(Math.ceil(1000 * sure) / 1000));
     slider.setAttribute("aria-valuetext", meaning.textContent);
   };
   slider.addEventListener("input", show);
   show();
-  const asked = field(label, slider, hint);
+  const asked = field(texts.label, slider, texts.hint);
   return { element: make("div", {}, asked, meaning, guess), slider, fail: asked.fail, read: () => Number(slider.value) };
 }
 
 /** Returns the fields of the budgets and of the times. `draft` has their values. */
 export function makeBudget(draft) {
-  const once = makeSlider(TEXTS.epsilon, draft.epsilon, 6);
-  const lifetime = makeSlider(TEXTS.lifetime, draft.lifetime, 10, TEXTS.lifetimeHint);
-  const first = makeSlider(TEXTS.first, draft.first, 6, TEXTS.firstHint);
+  const once = makeSlider(TEXTS.report, draft.epsilon, 6);
+  const lifetime = makeSlider(TEXTS.lifetime, draft.lifetime, 10);
+  const first = makeSlider({ ...TEXTS.report, hint: TEXTS.firstHint }, draft.first, 6);
   const days = make("input", { type: "number", min: 1, max: 10_000, value: draft.days, inputmode: "numeric" });
   const starts = make("input", { type: "datetime-local", value: draft.starts });
   const length = field(TEXTS.days, days), start = field(TEXTS.starts, starts, TEXTS.startsHint);
@@ -52,14 +52,11 @@ export function makeBudget(draft) {
   const check = () => {
     const repeated = chosen("often") === "again", timed = repeated && chosen("rounds") === "timed";
     const many = Number(days.value);
-    return [
+    return checkAll([
       [first, first.slider, repeated && first.read() >= lifetime.read() && TEXTS.firstTooLarge],
       [length, days, timed && !(Number.isInteger(many) && many >= 1 && many <= 10_000) && TEXTS.daysWrong],
       [start, starts, timed && starts.validity.badInput && TEXTS.startsWrong],
-    ].filter(([asked, , problem]) => {
-      asked.fail(problem || "");
-      return problem;
-    }).map(([, control]) => control);
+    ]);
   };
   return { element, read, check };
 }

@@ -54,6 +54,14 @@ function ready(state) {
 /** Returns the time of day. */
 const now = () => new Date().toLocaleTimeString(TEXT.language);
 
+/** Returns when the present round of a schedule ends, or when the first one begins. */
+function describeTimes({ starts, period }) {
+  const shown = (seconds) => new Date(1000 * seconds).toLocaleString(TEXT.language, { dateStyle: "medium", timeStyle: "short" });
+  const present = Math.floor((Date.now() / 1000 - starts) / period);
+  if (present < 0) return TEXTS.scheduledFrom(shown(starts));
+  return TEXTS.schedule(Math.round(period / 864) / 100, shown(starts + (present + 1) * period));
+}
+
 /** A survey as it is now, with the parts of the page that show it. */
 class Dashboard {
   constructor(survey, reads, admin) {
@@ -84,6 +92,7 @@ class Dashboard {
       make("h1", {}, title), this.facts,
       make("div", { class: "row" }, this.status, this.changed, this.pause),
       this.rules, this.problem, this.results,
+      make("h2", {}, TEXTS.trust),
       make("div", { class: "columns" }, this.risk.element, showPromise(survey)),
       this.admin?.element ?? "", this.said);
     await this.refresh();
@@ -221,6 +230,7 @@ class Dashboard {
     const rules = [
       [TEXTS.asker, survey.about.asker], [TEXTS.purpose, survey.about.purpose],
       [TEXTS.whoReports, TEXTS.submission[survey.submission]],
+      [TEXTS.whenAsked, survey.schedule && describeTimes(survey.schedule)],
       [TEXTS.whatIsKept, survey.kept ? TEXTS.kept : TEXTS.notKept],
       [TEXTS.whatIsSeen, this.reads ? survey.public && TEXTS.public : TEXTS.releases(count(survey.step))],
     ];

@@ -24,7 +24,14 @@ export function field(label, control, hint) {
     if (text) control.setAttribute("aria-invalid", "true");
     else control.removeAttribute("aria-invalid");
   };
+  control.addEventListener("input", () => element.fail(""));
   return element;
+}
+
+/** Says what is wrong beside each field, and returns the controls with faults. */
+export function checkAll(checks) {
+  for (const [asked, , problem] of checks) asked.fail(problem || "");
+  return checks.filter(([, , problem]) => problem).map(([, control]) => control);
 }
 
 /** Returns a group of choices, of which one holds. `choices` are triples of value, text and hint. */

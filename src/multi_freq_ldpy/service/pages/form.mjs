@@ -1,7 +1,7 @@
 /** The form that makes a survey. Nothing that was typed is lost while the tab is open. */
-import { attributesOf, derive, makeQuestions } from "./questions.mjs";
 import { budgetsOf, makeBudget, makePlan, scheduleOf } from "./budget.mjs";
-import { choose, field, tick } from "./fields.mjs";
+import { checkAll, choose, field, tick } from "./fields.mjs";
+import { attributesOf, derive, makeQuestions } from "./formquestions.mjs";
 import { ask, explainError, make } from "./page.mjs";
 import { TEXT } from "./strings.mjs";
 
@@ -49,26 +49,30 @@ export function makeForm(token, finish) {
     submission: rule.querySelector(":checked").value, keep: keep.querySelector("input").checked,
     public: open.querySelector("input").checked, min_users: least.value, step: step.value,
   });
-  const changed = () => {
-    const now = read(), asked = attributesOf(now.questions);
-    sessionStorage.setItem(DRAFT, JSON.stringify(now));
+  const show = (now = read()) => {
+    const asked = attributesOf(now.questions);
     releases.hidden = !now.public;
     plan.update(asked && { ...asked, ...budgetsOf(now) });
+  };
+  const changed = () => {
+    const now = read();
+    sessionStorage.setItem(DRAFT, JSON.stringify(now));
+    show(now);
   };
   /** Says what is wrong beside its field, and returns the controls with faults. */
   const check = () => {
     const now = read();
-    const wrong = ([asked, control, problem]) => {
-      asked.fail(problem || "");
-      return problem ? [control] : [];
-    };
     const whole = (value) => Number.isInteger(Number(value)) && value >= 1 && value <= MOST;
     return [
-      ...wrong([fields.title, title, !now.title && TEXTS.titleMissing]),
-      ...wrong([fields.name, name, !/^[a-z0-9-]{1,64}$/.test(now.name) && TEXTS.nameWrong]),
+      ...checkAll([
+        [fields.title, title, !now.title && TEXTS.titleMissing],
+        [fields.name, name, !/^[a-z0-9-]{1,64}$/.test(now.name) && TEXTS.nameWrong],
+      ]),
       ...questions.check(), ...budget.check(),
-      ...wrong([fields.least, least, now.public && !whole(now.min_users) && TEXTS.numberWrong]),
-      ...wrong([fields.step, step, now.public && !whole(now.step) && TEXTS.numberWrong]),
+      ...checkAll([
+        [fields.least, least, now.public && !whole(now.min_users) && TEXTS.numberWrong],
+        [fields.step, step, now.public && !whole(now.step) && TEXTS.numberWrong],
+      ]),
     ];
   };
   let busy = false;
@@ -94,7 +98,7 @@ export function makeForm(token, finish) {
   };
 
   const part = (heading, ...parts) => [make("h3", {}, heading), parts];
-  const form = make("form", { class: "narrow", novalidate: true, autocomplete: "off", on: { submit, input: changed, change: changed } },
+  const form = make("form", { novalidate: true, autocomplete: "off", on: { submit, input: changed, change: changed } },
     part(TEXTS.partAbout, fields.title, fields.asker, fields.purpose, fields.name),
     part(TEXTS.partQuestions, questions.element),
     part(TEXTS.partPrivacy, budget.element),
@@ -104,8 +108,7 @@ export function makeForm(token, finish) {
     make("div", { class: "row" },
       make("button", { class: "main", value: "open" }, TEXTS.createAndOpen),
       make("button", { value: "draft" }, TEXTS.createDraft)));
-  changed();
-  if (JSON.stringify(read()) === JSON.stringify(EMPTY)) sessionStorage.removeItem(DRAFT);
+  show();
   return form;
 }
 

@@ -8,11 +8,13 @@ const UNSURE = 100; // users below which shares are shown as unsure
 const SCALES = [0.1, 0.25, 0.5, 1]; // tops of the charts over rounds
 
 /** Returns the half-width of the interval of a value, or null where it has none. */
-const halfOf = ({ std }) => (std === null ? null : Z * std);
+const halfOf = ({ frequency, std }) => (frequency === null || std === null ? null : Z * std);
 
 /** Returns the questions of a survey by attribute. An attribute without one has its name. */
-export const questionsOf = ({ spec, about }) =>
-  Object.fromEntries(spec.attributes.map(({ name }) => [name, about.questions[name] || name]));
+export function questionsOf({ spec, about }) {
+  const given = new Map(Object.entries(about.questions));
+  return Object.fromEntries(spec.attributes.map(({ name }) => [name, given.get(name) || name]));
+}
 
 /**
  * Returns the tables of a round, one per attribute, which are charts at the same time.
@@ -33,8 +35,8 @@ export function makeShares(survey) {
 /** Returns a sentence about how exact the shares of a round are. */
 export function sureness({ users, needed }) {
   const TEXTS = TEXT.dashboard;
-  if (!users) return TEXTS.noReports;
-  const kind = users < UNSURE ? `${TEXTS.unsure} ` : "";
+  const few = users ? TEXTS.unsure : TEXTS.noReports;
+  const kind = users < UNSURE ? `${few} ` : "";
   if (needed === null) return kind + TEXTS.neededUnknown;
   return kind + (needed ? TEXTS.needed(count(needed)) : TEXTS.enough);
 }
@@ -50,8 +52,8 @@ function makeTable({ name, categories }, question) {
     make("caption", { class: "hidden" }, question), make("thead", {}, head), make("tbody", {}, rows.map(({ element }) => element)));
   const update = (values, unsure) => {
     values.forEach((value, v) => {
-      const { number, chart } = rows[v], { low, high } = value;
-      const text = percentWithin(value.frequency, value.frequency === null ? null : halfOf(value));
+      const { number, chart } = rows[v], { low, high } = value.frequency === null ? {} : value;
+      const text = percentWithin(value.frequency, halfOf(value));
       if (number.textContent !== text) number.textContent = text;
       chart.replaceChildren(bar(value.frequency, { low, high, kind: unsure ? "share unsure" : "share" }));
     });
@@ -90,7 +92,7 @@ function showAttribute({ categories }, question, a, rounds) {
   const rows = rounds.map(({ round, users, attributes }) => make("tr", {},
     make("th", { scope: "row" }, textOf(round)), make("td", { class: "number" }, count(users)),
     attributes[a].values.map((value) => make("td", { class: "number" },
-      percentWithin(value.frequency, value.frequency === null ? null : halfOf(value))))));
+      percentWithin(value.frequency, halfOf(value))))));
   const head = [TEXT.dashboard.round, TEXT.dashboard.reports, ...categories.map(textOf)];
   const table = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": question },
     make("table", {}, make("caption", {}, question),

@@ -50,11 +50,13 @@ function welcome(problem) {
 /** Shows all surveys, and the form for administrators. */
 function showSurveys(surveys, admin) {
   const list = make("ul", { class: "plain" }, surveys.map(({ name, state }) => make("li", { class: "row" },
-    make("strong", { class: "grow" }, name), make("span", { class: `state ${state === "open" ? "live" : ""}` }, TEXTS.states[state]),
-    make("a", { href: `/d/${name}`, "aria-label": TEXTS.resultsOf(name) }, TEXTS.results),
-    state === "draft" ? null : make("a", { href: `/s/${name}`, "aria-label": TEXTS.pageOf(name) }, TEXTS.page))));
+    make("strong", { class: "grow" }, name),
+    make("div", { class: "row" },
+      make("span", { class: state === "open" ? "state live" : "state" }, TEXTS.states[state]),
+      make("a", { href: `/d/${name}`, "aria-label": TEXTS.resultsOf(name) }, TEXTS.results),
+      state === "draft" ? null : make("a", { href: `/s/${name}`, "aria-label": TEXTS.pageOf(name) }, TEXTS.page)))));
   const place = make("div");
-  const details = make("details", { class: "card", open: !surveys.length || hasDraft() },
+  const details = make("details", { class: "card narrow", open: !surveys.length || hasDraft() },
     make("summary", {}, make("h2", {}, TEXTS.newSurvey)), place);
   if (admin) place.append(makeForm(token, (survey) => showMade(survey)));
   main.replaceChildren(
