@@ -61,6 +61,14 @@ def invite(server: Server, name: str) -> str:
     return token
 
 
+def refuse(status: int, kind: str) -> Callable[[Any], None]:
+    """Return what a route does to answer with a problem."""
+    problem = {"type": f"/problems/{kind}", "detail": f"This is {kind}.", "status": status}
+    return lambda route: route.fulfill(
+        status=status, body=json.dumps(problem), content_type="application/problem+json"
+    )
+
+
 class Person:
     """A person in a tab of a browser."""
 

@@ -1,6 +1,5 @@
 """The page of a respondent: each state with its sentences, its layout, and its way out."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +9,7 @@ import pytest
 from multi_freq_ldpy import GRR, LGRR, LOSUE, OLH, OUE, SS, SUE, Survey
 from tests.service.harness import Server
 
-from .respondent import FEW, LOST, SURVEYS, Person, Visit, create, invite, users
+from .respondent import FEW, LOST, SURVEYS, Person, Visit, create, invite, refuse, users
 
 pytestmark = [pytest.mark.process, pytest.mark.extras]
 WEEK = 604_800
@@ -85,6 +84,7 @@ def test_each_arrival_has_its_sentences(case: str, server: Server, visit: Visit)
     shown = person.look.text()
     for each in sentences:
         assert each in shown, each
+    assert "is loading" not in shown
     title = "There is no such survey" if state == "missing" else "Smoking at work"
     asked = person.page.locator("h1").inner_text()
     assert asked == (person.name if settings.get("about") == {} else title)
@@ -167,14 +167,6 @@ REFUSALS = {
     (403, "forbidden"): ("is not for this survey", "It stays on this device"),
     (415, "media-type"): ("It says: This is media-type.", "It stays on this device"),
 }
-
-
-def refuse(status: int, kind: str) -> Callable[[Any], None]:
-    """Return what a route does to answer with a problem."""
-    problem = {"type": f"/problems/{kind}", "detail": f"This is {kind}.", "status": status}
-    return lambda route: route.fulfill(
-        status=status, body=json.dumps(problem), content_type="application/problem+json"
-    )
 
 
 @pytest.mark.parametrize(("status", "kind"), REFUSALS)

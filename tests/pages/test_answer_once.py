@@ -8,7 +8,7 @@ import pytest
 from tests.service.harness import Server
 
 from .look import Look
-from .respondent import CANARIES, FEW, LOST, Person, Visit, check_once, create, users
+from .respondent import CANARIES, FEW, LOST, Person, Visit, check_once, create, refuse, users
 
 pytestmark = [pytest.mark.process, pytest.mark.extras]
 
@@ -43,7 +43,11 @@ def test_whatever_is_clicked_one_report_is_drawn(
 SEND = "done = await device.sender.answer(name, answers, options);"
 ANEW = """
   let kept = null;
-  const update = async (change) => { const [after, made] = change(kept); kept = after; return made; };
+  const update = async (change) => {
+    const [after, made] = change(kept);
+    kept = after;
+    return made;
+  };
   const other = new device.sender.constructor(location.origin, { update });
   done = await other.submit(name, survey.randomize(answers));
 """
@@ -155,19 +159,14 @@ def test_offline_the_report_is_kept_and_sent_later(back: str, server: Server, vi
 def test_a_report_that_waits_is_tried_each_half_minute(server: Server, visit: Visit) -> None:
     person = Person(visit(expected=LOST), create(server, "bits"))
     person.page.clock.install()
-    person.page.add_init_script("Object.defineProperty(navigator, 'onLine', { value: false })")
     person.open().choose()
-    person.page.route("**/reports", lambda route: route.abort())
-    person.button("Send").click()
-    person.wait("sending")
-    for _ in range(30):
-        if person.state == "waiting":
-            break
-        person.page.clock.run_for(1_000)
-    person.wait("waiting")
+    person.page.route("**/reports", refuse(403, "forbidden"))
+    person.send("refused")
     person.page.unroute("**/reports")
+    assert len(person.look.bodies()) == 1
     person.page.clock.run_for(31_000)
     person.wait("sent")
+    assert len(person.look.bodies()) == 2
     check_once(server, person.name, [person.look])
 
 

@@ -41,6 +41,7 @@ def test_costs_are_told_before_they_are_spent(server: Server, visit: Visit) -> N
     person.example()
     assert person.kept() == kept  # an example charges nothing
     person.send()
+    assert "The bars are about this report alone." in person.look.text()
     spent = "All reports so far are at most 7.39 times as likely"
     assert spent in person.look.text()
     next_round(server, name, 1)

@@ -174,7 +174,11 @@ function showExample(number, report, answers) {
 /** Returns what a report says. Without the answers, which only this tab knew, no bar is the own one. */
 function explainReport(report, answers) {
   try {
-    return showReport(report, survey.explain(report, answers ?? undefined), answers ?? {}, questionsOf(about));
+    const explained = survey.explain(report, answers ?? undefined);
+    return [
+      showReport(report, explained, answers ?? {}, questionsOf(about)),
+      survey.longitudinal ? say(T.ask.alone, "quiet") : null,
+    ];
   } catch (error) {
     if (!(error instanceof SpecError)) throw error;
     return [say(isHistory(survey) ? T.ask.noExplanation : T.ask.noOdds), ...showBytes(report)];

@@ -18,7 +18,8 @@ export const stateOf = () => main.dataset.state;
 /** Shows that the page loads. */
 export function showLoading() {
   main.dataset.state = "loading";
-  main.replaceChildren(notice, say(T.loading), work);
+  notice.replaceChildren(say(T.loading));
+  main.replaceChildren(notice, work);
 }
 
 /** Puts the title, the explanations above the questions, and those below them, around the states. */

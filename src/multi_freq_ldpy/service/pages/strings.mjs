@@ -226,6 +226,7 @@ export const TEXT = {
       exampleLead: "Your device has just drawn this by chance, and threw it away. The report that is sent is drawn anew.",
       exampleSilent: "In this round, this example device sends nothing.",
       noExplanation: "A single report of this survey cannot be explained alone, because it depends on all rounds. The promise holds for all rounds together.",
+      alone: "The bars are about this report alone. For all reports together, the promise above holds.",
       noOdds: "This kind of report is shown in bytes only.",
     },
 
