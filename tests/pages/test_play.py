@@ -74,6 +74,14 @@ def rows(look: Look, heading: str) -> list[list[str]]:
     ]
 
 
+def lengths(part: Any, selector: str, attribute: str) -> list[float]:
+    """Return parts of the width that shapes of a chart have."""
+    return [
+        float(each.get_attribute(attribute).removesuffix("%")) / 100
+        for each in part.locator(selector).all()
+    ]
+
+
 def fragment_of(look: Look) -> dict[str, str]:
     """Return the set-up that the address has."""
     return dict(part.split("=") for part in look.page.url.split("#")[1].split("&"))
@@ -118,6 +126,13 @@ def test_estimates_are_those_of_python(still: Look, name: str) -> None:
         assert row[3].removesuffix(" misses the truth") == text
         assert row[3].endswith("misses the truth") == misses
         missed += misses
+    scale = re.search(r"from 0 to (\d+) %", still.text())
+    assert scale
+    drawn = np.clip(estimate.frequencies * 100 / int(scale[1]), 0, 1)
+    learned = section(still, "What the aggregator learns")
+    assert lengths(learned, "rect.share", "width") == pytest.approx(drawn, abs=1e-5)
+    truths = [float(row[2].removesuffix(" %")) / int(scale[1]) for row in shown]
+    assert lengths(learned, "line.truth", "x1") == pytest.approx(truths, abs=2e-3)
     shares = np.array([0.6, 0.2, 0.1, 0.1, 0])
     half = points(expected_half(protocol, shares, n))
     assert f"expected to reach up to ± {half}." in still.text()
@@ -153,6 +168,21 @@ def test_weights_are_the_shares_of_the_users(still: Look) -> None:
     assert truths == ["0.0 %", "100.0 %", "0.0 %"]
 
 
+def test_reports_are_about_the_true_answers(still: Look) -> None:
+    """Choose so large an ε that a report of GRR is false once in 1500 draws."""
+    still.open("/play#k=3&n=500&epsilon=8&shares=0-7-0")
+    run(still)
+    counts = [number(row[1]) for row in rows(still, "What the aggregator learns")]
+    assert sum(counts) == 500 and counts[1] >= 485
+    still.page.get_by_role("combobox", name="True answer").select_option("C")
+    fitting = 0
+    for drawn in range(1, 6):
+        click(still, "Draw a report")
+        still.page.get_by_text(re.compile(rf"in {drawn} reports?:")).wait_for()
+        fitting += "The report fits C." in still.text()
+    assert fitting >= 3
+
+
 def test_true_answers_have_the_chosen_shares(still: Look) -> None:
     """Compare the shares of 20,000 users with the weights, at six standard errors."""
     still.open("/play#k=3&n=20000&shares=6-3-1")
@@ -180,6 +210,8 @@ def test_one_report_discloses_what_python_says(still: Look, name: str) -> None:
         assert ratio == pytest.approx(float(max(chances) / min(chances)), rel=1e-12)
         largest = max(largest, ratio)
         assert ratio <= bound and most == largest
+        assert lengths(box, "rect.share, rect.own", "width") == pytest.approx(parts, abs=1e-5)
+        assert lengths(box, "line.truth", "x1") == pytest.approx([1 / bound] * k, abs=1e-5)
         supports = [chr(65 + v) for v, n in enumerate(wire.tally(protocol, report).counts) if n]
         fits = f"fits {' '.join(supports)}." if supports else "fits no answer."
         assert f"The report {fits}" in box.inner_text()
@@ -300,6 +332,10 @@ def test_own_shares_are_in_the_link(look: Look, visit: Callable[..., Look]) -> N
     sliders.nth(1).fill("0")  # no share is left: all are equal
     assert shares.all_inner_texts() == ["50.0 %", "50.0 %"]
     assert controls(look)["shares"] == "own"
+    look.page.get_by_label(LABELS["k"]).fill("3")
+    look.page.get_by_label(LABELS["k"]).blur()
+    assert shares.all_inner_texts() == ["50.0 %", "33.3 %", "16.7 %"]
+    look.check()
 
 
 HOSTILE = {
