@@ -229,7 +229,7 @@ def test_token(look: Look, server: Server) -> None:
 
 
 def test_token_is_asked_for(visit: Callable[..., Look], server: Server) -> None:
-    """Check that a private survey asks for a token, and refuses those that do not read."""
+    """Check that a private survey asks for a token, and refuses tokens that do not read."""
     name = make_survey(server)
     submit = ask(server, "POST", "/tokens", {"scope": "submit", "survey": name})["token"]
     analyst = ask(server, "POST", "/tokens", {"scope": "analyst"})["token"]
@@ -316,6 +316,21 @@ def test_lost_connection(profiles: Callable[..., Any], tmp_path: Path) -> None:
         wait_for(look, "live")
         see(look, "3 reports.")
         look.check()
+
+
+def test_fault_of_the_service(visit: Callable[..., Look], server: Server) -> None:
+    """Check that the page reads everything again after the service had a fault."""
+    name = make_survey(server)
+    look = open_dashboard(visit(expected=("500",)), name)
+    look.page.route("**/estimate*", lambda route: route.fulfill(status=500, body="{}"))
+    press(look, "Distribution")
+    wait_for(look, "lost")
+    assert send(server, name, 200) == 200
+    look.page.unroute("**/estimate*")
+    wait_for(look, "live")
+    see(look, "200 reports.")
+    assert numbers(look) == expected(estimate(server, name, method="norm_sub"), "norm_sub")
+    look.check()
 
 
 ENDS: list[tuple[str, Callable[[Server, str, str], Any], str]] = [

@@ -106,7 +106,7 @@ def test_token(visit: Callable[..., Look], server: Server) -> None:
 
 
 def test_list(visit: Callable[..., Look], server: Server) -> None:
-    """Check the list: states, links, and no form for those who only read."""
+    """Check the list: states, links, and no form for analysts."""
     names = {state: make_survey(server, state=state) for state in ("draft", "open", "closed")}
     analyst = ask(server, "POST", "/tokens", {"scope": "analyst"})["token"]
     look = visit().open(f"/#token={analyst}")

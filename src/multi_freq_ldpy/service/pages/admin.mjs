@@ -67,7 +67,9 @@ function makeAudience(survey, path, token, refresh) {
     said.textContent = "";
     const values = { min_users: Number(least.value), step: Number(step.value) };
     const wrong = (value) => !(Number.isInteger(value) && value >= 1 && value <= MOST) && TEXTS.wrongNumber;
-    const [faulty] = checkAll([[fields.min_users, least, wrong(values.min_users)], [fields.step, step, wrong(values.step)]]);
+    const [faulty] = checkAll([
+      [fields.min_users, least, wrong(values.min_users)], [fields.step, step, wrong(values.step)],
+    ]);
     if (faulty) return faulty.focus();
     await ask("PATCH", path, { token, content: { public: box.checked, ...values } });
     await refresh();
@@ -105,12 +107,14 @@ function makeExport(survey, path, token) {
 
 /** Returns the tokens of a survey, with a form that makes one. */
 function makeTokens(name, token) {
-  const scopes = make("select", {}, ["analyst", "submit"].map((each) => make("option", { value: each }, TEXTS.scopes[each])));
+  const scopes = make("select", {},
+    ["analyst", "submit"].map((each) => make("option", { value: each }, TEXTS.scopes[each])));
   const noted = make("input", { maxlength: 200, autocomplete: "off" });
   const made = make("div", { role: "status" }), list = make("ul", { class: "plain" });
   const create = async () => {
     const scope = scopes.value, own = scope === "submit" ? { survey: name } : {};
-    const { token: fresh } = await ask("POST", "/v1/tokens", { token, content: { scope, note: noted.value, ...own } });
+    const content = { scope, note: noted.value, ...own };
+    const { token: fresh } = await ask("POST", "/v1/tokens", { token, content });
     made.replaceChildren(copyable(TEXTS.newToken, fresh), say(TEXTS.once, "quiet"));
     noted.value = "";
     await read();

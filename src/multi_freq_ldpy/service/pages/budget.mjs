@@ -20,7 +20,8 @@ function makeSlider(texts, value, most) {
   slider.addEventListener("input", show);
   show();
   const asked = field(texts.label, slider, texts.hint);
-  return { element: make("div", {}, asked, meaning, guess), slider, fail: asked.fail, read: () => Number(slider.value) };
+  const element = make("div", {}, asked, meaning, guess);
+  return { element, slider, fail: asked.fail, read: () => Number(slider.value) };
 }
 
 /** Returns the fields of the budgets and of the times. `draft` has their values. */
@@ -102,7 +103,8 @@ export function makePlan(draft, token) {
 function showErrors(attributes, users) {
   const rows = attributes.map(({ name, largest }) => make("tr", {},
     make("th", { scope: "row" }, name),
-    make("td", { class: "number" }, largest === null ? TEXTS.errorUnknown : TEXTS.points((100 * Z * largest).toFixed(1)))));
+    make("td", { class: "number" },
+      largest === null ? TEXTS.errorUnknown : TEXTS.points((100 * Z * largest).toFixed(1)))));
   return make("table", {}, make("caption", {}, TEXTS.errors(count(users))),
     make("thead", {}, make("tr", {}, make("th", { scope: "col" }, TEXTS.question),
       make("th", { scope: "col", class: "number" }, TEXTS.within))),

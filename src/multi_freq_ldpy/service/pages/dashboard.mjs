@@ -2,13 +2,16 @@
 import { makeAdmin } from "./admin.mjs";
 import { tokenForm } from "./fields.mjs";
 import { follow } from "./live.mjs";
-import { ask, count, explainError, guard, make, nameOfPage, note, Problem, say, setTitle, takeToken } from "./page.mjs";
+import {
+  ask, count, explainError, guard, make, nameOfPage, note, Problem, say, setTitle, takeToken, Unreachable,
+} from "./page.mjs";
 import { makeRisk, showPromise } from "./panels.mjs";
 import { makeHistory, makeShares } from "./results.mjs";
 import { TEXT } from "./strings.mjs";
 
 const KEY = "token"; // of the tab's storage, for all dashboards and the start page
 const QUIET = 10; // seconds between two announcements
+const AGAIN = 2; // seconds until the next try to read everything
 const READERS = ["admin", "analyst"];
 const LATEST = "latest";
 const TEXTS = TEXT.dashboard;
@@ -16,7 +19,6 @@ const TEXTS = TEXT.dashboard;
 const main = document.querySelector("main");
 const name = nameOfPage(), token = takeToken("token", KEY);
 addEventListener("hashchange", () => location.reload());
-guard(main, start);
 
 /** Shows the survey, or asks for a token. */
 async function start() {
@@ -56,7 +58,8 @@ const now = () => new Date().toLocaleTimeString(TEXT.language);
 
 /** Returns when the present round of a schedule ends, or when the first one begins. */
 function describeTimes({ starts, period }) {
-  const shown = (seconds) => new Date(1000 * seconds).toLocaleString(TEXT.language, { dateStyle: "medium", timeStyle: "short" });
+  const style = { dateStyle: "medium", timeStyle: "short" };
+  const shown = (seconds) => new Date(1000 * seconds).toLocaleString(TEXT.language, style);
   const present = Math.floor((Date.now() / 1000 - starts) / period);
   if (present < 0) return TEXTS.scheduledFrom(shown(starts));
   return TEXTS.schedule(Math.round(period / 864) / 100, shown(starts + (present + 1) * period));
@@ -68,7 +71,8 @@ class Dashboard {
     Object.assign(this, { survey, reads, rounds: [], chosen: LATEST, method: "raw", paused: false });
     this.status = make("span", { class: "state", role: "status" });
     this.changed = make("small");
-    this.pause = make("button", { type: "button", on: { click: () => this.setPaused(!this.paused) } }, TEXTS.pause);
+    const press = () => this.setPaused(!this.paused);
+    this.pause = make("button", { type: "button", on: { click: press } }, TEXTS.pause);
     this.facts = make("p", { class: "headline" });
     this.rules = make("dl", { class: "facts" });
     this.problem = make("div");
@@ -106,7 +110,8 @@ class Dashboard {
     this.render();
     this.admin?.update(this.survey, this.rounds.map(({ round }) => round));
     if (this.survey.state === "closed") this.end("ended", TEXTS.closed);
-    else if (!this.paused) this.follow();
+    else if (this.paused) this.setState("paused", TEXTS.paused);
+    else this.follow();
   }
 
   async readRounds() {
@@ -161,6 +166,10 @@ class Dashboard {
     if (state !== this.survey.state && !own.signal.aborted) await this.refresh();
   }
 
+  retry() {
+    return this.refresh().catch((error) => this.fail(error));
+  }
+
   setState(state, text) {
     this.status.className = `state ${state}`;
     if (this.status.textContent !== text) this.status.textContent = text;
@@ -170,7 +179,7 @@ class Dashboard {
   setPaused(paused) {
     this.paused = paused;
     this.pause.textContent = paused ? TEXTS.resume : TEXTS.pause;
-    if (!paused) return this.refresh().catch((error) => this.fail(error));
+    if (!paused) return this.retry();
     this.following?.abort();
     return this.setState("paused", TEXTS.paused);
   }
@@ -182,9 +191,16 @@ class Dashboard {
     this.setState(state, text);
   }
 
-  /** Says why the page cannot go on. */
+  /** Says why the page cannot go on. It tries again where the service may answer later. */
   fail(error) {
-    const text = error.status === 404 ? TEXTS.deleted : error.status === 401 && token ? TEXTS.revoked : explainError(error);
+    if (error instanceof Unreachable || error.status >= 500 || error.status === 429) {
+      this.following?.abort();
+      this.setState("lost", TEXTS.lost);
+      setTimeout(() => this.retry(), 1000 * AGAIN);
+      return;
+    }
+    const revoked = error.status === 401 && token;
+    const text = error.status === 404 ? TEXTS.deleted : revoked ? TEXTS.revoked : explainError(error);
     this.end("ended", TEXTS.stopped);
     this.problem.replaceChildren(note(text, "warning"));
   }
@@ -208,7 +224,7 @@ class Dashboard {
       this.method = method;
       for (const each of this.methods) each.setAttribute("aria-pressed", each.value === method);
       this.explained.textContent = TEXTS.methods[method];
-      await this.refresh().catch((error) => this.fail(error));
+      await this.retry();
     };
     this.methods = ["raw", "norm_sub"].map((method) => make("button", {
       type: "button", value: method, "aria-pressed": String(method === this.method), on: { click: use(method) },
@@ -225,8 +241,8 @@ class Dashboard {
   render() {
     const { survey, rounds } = this, latest = rounds.at(-1);
     const shown = rounds.find(({ round }) => String(round) === this.chosen) ?? latest;
-    this.facts.textContent = TEXTS.headline(
-      count(shown?.users ?? 0), survey.privacy.lifetime !== null && shown ? shown.round : null, TEXTS.states[survey.state]);
+    const round = survey.privacy.lifetime !== null && shown ? shown.round : null;
+    this.facts.textContent = TEXTS.headline(count(shown?.users ?? 0), round, TEXTS.states[survey.state]);
     const rules = [
       [TEXTS.asker, survey.about.asker], [TEXTS.purpose, survey.about.purpose],
       [TEXTS.whoReports, TEXTS.submission[survey.submission]],
@@ -251,3 +267,5 @@ class Dashboard {
     this.history.update(rounds);
   }
 }
+
+guard(main, start);

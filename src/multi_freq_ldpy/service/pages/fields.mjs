@@ -1,5 +1,5 @@
 /** Controls of forms: fields with their errors, buttons that work, and texts to copy. */
-import { explainError, make, say } from "./page.mjs";
+import { explainError, make } from "./page.mjs";
 import { TEXT } from "./strings.mjs";
 
 let made = 0;
@@ -35,10 +35,10 @@ export function checkAll(checks) {
 }
 
 /** Returns a group of choices, of which one holds. `choices` are triples of value, text and hint. */
-export function choose(legend, name, choices, chosen, change = () => {}) {
+export function choose(legend, name, choices, chosen) {
   return make("fieldset", { class: "choices" }, make("legend", {}, legend),
     choices.map(([value, text, hint]) => make("label", { class: "choice" },
-      make("input", { type: "radio", name, value, checked: value === chosen, on: { change: () => change(value) } }),
+      make("input", { type: "radio", name, value, checked: value === chosen }),
       make("span", {}, text, hint ? make("small", {}, ` ${hint}`) : null))));
 }
 
@@ -64,7 +64,8 @@ export function action(text, work, kind) {
     }
     busy = false;
   };
-  return make("div", { class: "action" }, make("button", { type: "button", class: kind, on: { click } }, text), said);
+  const button = make("button", { type: "button", class: kind, on: { click } }, text);
+  return make("div", {}, button, said);
 }
 
 /** Returns a text that can be copied, such as a link. */
@@ -97,6 +98,3 @@ export function tokenForm(use, problem) {
 
 /** Returns a box with a heading, as one part of a page. */
 export const card = (heading, ...parts) => make("section", { class: "card" }, make("h3", {}, heading), parts);
-
-/** Returns a paragraph per text. */
-export const sayAll = (...texts) => texts.filter(Boolean).map((text) => say(text));

@@ -98,7 +98,8 @@ export function makeForm(token, finish) {
   };
 
   const part = (heading, ...parts) => [make("h3", {}, heading), parts];
-  const form = make("form", { novalidate: true, autocomplete: "off", on: { submit, input: changed, change: changed } },
+  const on = { submit, input: changed, change: changed };
+  const form = make("form", { novalidate: true, autocomplete: "off", on },
     part(TEXTS.partAbout, fields.title, fields.asker, fields.purpose, fields.name),
     part(TEXTS.partQuestions, questions.element),
     part(TEXTS.partPrivacy, budget.element),
@@ -115,13 +116,12 @@ export function makeForm(token, finish) {
 /** Makes a survey, and opens it if wanted. To repeat this changes nothing more. */
 async function create(given, open, token) {
   const { name, title, asker, purpose, submission, keep } = given;
+  const questions = Object.fromEntries(given.questions.map(({ attribute, text }) => [attribute, text]));
   const content = {
     name, submission, keep, public: given.public,
     ...(given.public ? { min_users: Number(given.min_users), step: Number(given.step) } : {}),
     spec: { ...attributesOf(given.questions), ...budgetsOf(given) },
-    about: {
-      title, asker, purpose, questions: Object.fromEntries(given.questions.map(({ attribute, text }) => [attribute, text])),
-    },
+    about: { title, asker, purpose, questions },
     ...scheduleOf(given),
   };
   const made = await ask("POST", "/v1/surveys", { token, content });

@@ -8,7 +8,7 @@ const EMPTY = { text: "", attribute: "", answers: "", none: false };
 const MOST = 24; // letters of a derived name
 
 /** Returns a text as a name for addresses and tables, such as "do-you-smoke". */
-export function nameFrom(text, most = 64) {
+function nameFrom(text, most = 64) {
   const plain = text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
   const words = plain.split(/[^a-z0-9]+/).filter(Boolean);
   while (words.length > 1 && words.join("-").length > most) words.pop();
@@ -53,7 +53,8 @@ export function makeQuestions(drafts, change) {
     add(EMPTY).focus();
     change();
   };
-  const element = make("div", {}, list, make("button", { type: "button", on: { click: another } }, TEXTS.addQuestion));
+  const button = make("button", { type: "button", on: { click: another } }, TEXTS.addQuestion);
+  const element = make("div", {}, list, button);
   const read = () => questions.map((each) => each.read());
   const check = () => {
     const names = read().map(({ attribute }) => attribute);
@@ -72,7 +73,8 @@ function makeQuestion(draft, remove) {
     attribute: field(TEXTS.attribute, attribute, TEXTS.attributeHint),
   };
   derive(text, attribute, MOST);
-  const legend = make("legend"), button = make("button", { type: "button", class: "plain", on: { click: remove } });
+  const button = make("button", { type: "button", class: "plain", on: { click: remove } });
+  const legend = make("legend");
   const element = make("fieldset", {}, legend, fields.text, fields.answers, none, fields.attribute, button);
   const read = () => ({
     text: text.value.trim(), attribute: attribute.value.trim(), answers: answers.value,
@@ -87,10 +89,12 @@ function makeQuestion(draft, remove) {
   const check = (taken) => {
     const now = read(), labels = labelsOf(now);
     const twice = new Set(labels).size < labels.length;
+    // Without a question, its own fault says enough
+    const problem = now.attribute ? taken && TEXTS.attributeTaken : now.text && TEXTS.attributeMissing;
     return checkAll([
       [fields.text, text, !now.text && TEXTS.questionMissing],
       [fields.answers, answers, labels.length < 2 ? TEXTS.answersMissing : twice && TEXTS.answersTwice],
-      [fields.attribute, attribute, !now.attribute ? now.text && TEXTS.attributeMissing : taken && TEXTS.attributeTaken],
+      [fields.attribute, attribute, problem],
     ]);
   };
   return { element, read, number, check, focus: () => text.focus() };

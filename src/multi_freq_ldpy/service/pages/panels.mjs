@@ -4,18 +4,20 @@ import { count, make, odds, offerFile, percent, say } from "./page.mjs";
 import { questionsOf } from "./results.mjs";
 import { TEXT } from "./strings.mjs";
 
-const NORMAL = 3; // the place of the stop of one per cent
+const NORMAL = 3; // the place of the stop of 1 % of the users
 
 /** Returns the panel of malicious users. `update(round)` takes the figures of another round. */
 export function makeRisk(survey) {
   const questions = questionsOf(survey), TEXTS = TEXT.risk;
-  const slider = make("input", { type: "range", min: 0, step: 1, max: 7, value: NORMAL, "aria-label": TEXTS.slider });
-  const said = make("p"), shifts = make("ul"), none = say(TEXTS.none), body = make("div", {}, slider, said, shifts);
+  const slider = make("input", { type: "range", min: 0, step: 1, value: NORMAL, "aria-label": TEXTS.slider });
+  const said = make("p"), shifts = make("ul"), none = say(TEXTS.none);
+  const body = make("div", {}, slider, said, shifts);
   let round = null;
   const show = () => {
     const found = round?.influence ?? null;
     [body.hidden, none.hidden] = [!found, Boolean(found)];
     if (!found) return;
+    slider.max = found.stops.length - 1;
     const { users, shift } = found.stops[Number(slider.value)];
     said.textContent = TEXTS.said(count(users), count(round.users), percent(users / round.users));
     slider.setAttribute("aria-valuetext", said.textContent);

@@ -29,7 +29,8 @@ export function makeShares(survey) {
     sure.textContent = sureness(round);
     tables.forEach((table, a) => table.update(round.attributes[a].values, round.users < UNSURE));
   };
-  return { element: make("div", {}, sure, make("div", { class: "columns" }, tables.map(({ element }) => element))), update };
+  const element = make("div", {}, sure, make("div", { class: "columns" }, tables.map((each) => each.element)));
+  return { element, update };
 }
 
 /** Returns a sentence about how exact the shares of a round are. */
@@ -49,7 +50,8 @@ function makeTable({ name, categories }, question) {
   const head = make("tr", {}, make("th", { scope: "col" }, TEXT.dashboard.answer),
     make("th", { scope: "col", class: "number" }, TEXT.dashboard.share), make("td"));
   const table = make("table", { class: "shares" },
-    make("caption", { class: "hidden" }, question), make("thead", {}, head), make("tbody", {}, rows.map(({ element }) => element)));
+    make("caption", { class: "hidden" }, question), make("thead", {}, head),
+    make("tbody", {}, rows.map(({ element }) => element)));
   const update = (values, unsure) => {
     values.forEach((value, v) => {
       const { number, chart } = rows[v], { low, high } = value.frequency === null ? {} : value;
@@ -93,13 +95,14 @@ function showAttribute({ categories }, question, a, rounds) {
     make("th", { scope: "row" }, textOf(round)), make("td", { class: "number" }, count(users)),
     attributes[a].values.map((value) => make("td", { class: "number" },
       percentWithin(value.frequency, halfOf(value))))));
-  const head = [TEXT.dashboard.round, TEXT.dashboard.reports, ...categories.map(textOf)];
+  const head = [TEXT.dashboard.round, TEXT.dashboard.reports, ...categories.map(textOf)].map((text, i) =>
+    make("th", { scope: "col", class: i ? "number" : null }, text));
   const table = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": question },
     make("table", {}, make("caption", {}, question),
-      make("thead", {}, make("tr", {}, head.map((text, i) => make("th", { scope: "col", class: i ? "number" : null }, text)))),
+      make("thead", {}, make("tr", {}, head)),
       make("tbody", {}, rows)));
   return { small, table };
 }
 
 /** Returns a point of a chart: a share with the limits of its interval, where it has some. */
-const pointOf = ({ frequency, low, high }) => ({ share: frequency, low: low ?? frequency, high: high ?? frequency });
+const pointOf = ({ frequency: share, low, high }) => ({ share, low: low ?? share, high: high ?? share });

@@ -11,7 +11,6 @@ const TEXTS = TEXT.start;
 const main = document.querySelector("main");
 const token = takeToken("token", KEY);
 addEventListener("hashchange", () => location.reload());
-guard(main, start);
 
 /** Shows the surveys, or asks for a token. */
 async function start() {
@@ -34,6 +33,8 @@ function ready(state) {
   main.dataset.ready = "";
 }
 
+const linkToPlay = () => make("p", {}, make("a", { href: "/play" }, TEXTS.play));
+
 /** Says what the service is, and asks for a token. */
 function welcome(problem) {
   sessionStorage.removeItem(KEY);
@@ -42,26 +43,32 @@ function welcome(problem) {
     location.reload();
   };
   main.replaceChildren(
-    make("h1", {}, TEXTS.title), say(TEXTS.what), say(TEXTS.how), make("p", {}, make("a", { href: "/play" }, TEXTS.play)),
+    make("h1", {}, TEXTS.title), say(TEXTS.what), say(TEXTS.how), linkToPlay(),
     make("h2", {}, TEXTS.signIn), say(TEXTS.whereToken), tokenForm(use, problem));
   ready("welcome");
 }
 
+/** Returns a survey of the list, with links to its pages. */
+function showSurvey({ name, state }) {
+  const links = [
+    make("a", { href: `/d/${name}`, "aria-label": TEXTS.resultsOf(name) }, TEXTS.results),
+    state === "draft" ? null : make("a", { href: `/s/${name}`, "aria-label": TEXTS.pageOf(name) }, TEXTS.page),
+  ];
+  const kind = state === "open" ? "state live" : "state";
+  return make("li", { class: "row" }, make("strong", { class: "grow" }, name),
+    make("div", { class: "row" }, make("span", { class: kind }, TEXTS.states[state]), links));
+}
+
 /** Shows all surveys, and the form for administrators. */
 function showSurveys(surveys, admin) {
-  const list = make("ul", { class: "plain" }, surveys.map(({ name, state }) => make("li", { class: "row" },
-    make("strong", { class: "grow" }, name),
-    make("div", { class: "row" },
-      make("span", { class: state === "open" ? "state live" : "state" }, TEXTS.states[state]),
-      make("a", { href: `/d/${name}`, "aria-label": TEXTS.resultsOf(name) }, TEXTS.results),
-      state === "draft" ? null : make("a", { href: `/s/${name}`, "aria-label": TEXTS.pageOf(name) }, TEXTS.page)))));
+  const list = make("ul", { class: "plain" }, surveys.map(showSurvey));
   const place = make("div");
   const details = make("details", { class: "card narrow", open: !surveys.length || hasDraft() },
     make("summary", {}, make("h2", {}, TEXTS.newSurvey)), place);
   if (admin) place.append(makeForm(token, (survey) => showMade(survey)));
   main.replaceChildren(
     make("h1", {}, TEXTS.title), surveys.length ? list : say(TEXTS.noSurveys), admin ? details : "",
-    make("p", {}, make("a", { href: "/play" }, TEXTS.play)));
+    linkToPlay());
   ready("surveys");
 }
 
@@ -77,3 +84,5 @@ function showMade(survey) {
   scrollTo(0, 0);
   heading.focus();
 }
+
+guard(main, start);
