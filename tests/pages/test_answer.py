@@ -279,6 +279,13 @@ def test_a_shared_token_goes_with_the_report_only(server: Server, visit: Visit) 
     assert with_token == [f"{person.look.origin}/v1/surveys/{name}/reports"]
 
 
+def test_a_survey_for_everybody_sends_no_token(server: Server, visit: Visit) -> None:
+    person = Person(visit(), create(server, "one"), "#token=of-somebody").open().choose()
+    person.send()
+    assert all("authorization" not in each.headers for each in person.look.asked)
+    assert person.page.evaluate("sessionStorage.length") == 0
+
+
 @pytest.mark.parametrize("kind", ["one", "two", "all", "fakes"])
 def test_examples_are_explained_and_leave_no_trace(kind: str, server: Server, visit: Visit) -> None:
     person = Person(visit(), create(server, kind)).open()

@@ -132,7 +132,9 @@ def test_a_reload_during_sending_sends_the_same_bytes(server: Server, visit: Vis
 
 @pytest.mark.parametrize("back", ["online", "on the next visit"])
 def test_offline_the_report_is_kept_and_sent_later(back: str, server: Server, visit: Visit) -> None:
-    person = Person(visit(expected=LOST), create(server, "bits")).open().choose()
+    person = Person(visit(expected=LOST), create(server, "bits"))
+    person.page.add_init_script("globalThis.setInterval = () => 0")  # only the event is left
+    person.open().choose()
     context = person.look.context
     context.set_offline(True)
     person.send("waiting")
