@@ -63,3 +63,9 @@ def visit(profiles: Callable[..., "BrowserContext"], server: Server) -> Callable
         return Look(profiles() if context is None else context, origin, expected)
 
     return open_tab
+
+
+@pytest.fixture
+def still(profiles: Callable[..., Any], visit: Callable[..., Look]) -> Look:
+    """Open a tab of a person who wants no movement: a run is computed at once."""
+    return visit(profiles(reduced_motion="reduce"))
