@@ -57,6 +57,7 @@ export function makeForm(token, finish) {
   const changed = () => {
     const now = read();
     sessionStorage.setItem(DRAFT, JSON.stringify(now));
+    said.textContent = "";
     show(now);
   };
   /** Says what is wrong beside its field, and returns the controls with faults. */

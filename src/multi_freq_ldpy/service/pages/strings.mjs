@@ -406,7 +406,7 @@ export const TEXT = {
     report: "One report",
     lifetime: "All reports about an unchanged answer",
     history: "All that a device ever sends",
-    loss: (times, epsilon) => `at most ${times} times as likely (ε = ${epsilon})`,
+    loss: (times, epsilon) => `at most ${times} times as likely (ε\u00a0=\u00a0${epsilon})`,
     digest: "Digest",
     digestMeans: "The digest names the questions and the promise. Devices refuse to answer under another one.",
     download: "Save the specification",
