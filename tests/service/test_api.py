@@ -3,7 +3,9 @@
 import asyncio
 import hashlib
 import json
+import math
 import random
+import re
 import secrets
 import threading
 import time
@@ -290,6 +292,21 @@ def test_scopes_and_tokens_are_listed(app: App) -> None:
     ]
     assert {made[scope]["hash"] for scope in made} < {each["hash"] for each in listed}
     assert not any(made[scope]["token"] in str(listed) for scope in made)
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.1, math.log(8), 2.0, 3.7, 6.91, 12.3, 29.0])
+def test_promises_are_never_too_small(epsilon: float) -> None:
+    """Check that the numbers of the promise are rounded up, and by less than one per cent."""
+    again = Survey(ATTRIBUTES, eps_perm=epsilon, eps_1=epsilon / 2)
+    for survey, losses in (
+        (Survey(ATTRIBUTES, epsilon=epsilon), [epsilon]),
+        (again, [again.privacy.report, again.privacy.lifetime]),
+    ):
+        sentence = estimates.describe_losses(survey)["sentence"]
+        shown = [float(each) for each in re.findall(r"at most ([\d.e+]+) times", sentence)]
+        assert len(shown) == len(losses)
+        for bound, loss in zip(shown, losses, strict=True):
+            assert math.exp(loss) * (1 - 1e-9) <= bound < 1.01 * math.exp(loss)
 
 
 ABOUT = {

@@ -1,7 +1,7 @@
 """Estimates as the service shows them: numbers with errors, the promise, and the risk."""
 
 from collections.abc import Sequence
-from math import ceil, exp, inf, isfinite
+from math import ceil, exp, floor, inf, isfinite, log10
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,12 @@ def plain(x: float) -> float | None:
     return float(x) if isfinite(x) else None
 
 
+def _at_most(bound: float) -> str:
+    """Return a bound in three digits, rounded up, so that it stays a bound."""
+    unit = 10.0 ** (floor(log10(bound)) - 2)
+    return f"{ceil(bound / unit - 1e-9) * unit:.3g}"
+
+
 def describe_privacy(served: Served) -> dict[str, Any]:
     """Return the promise of a survey of the service. See ``describe_losses``."""
     return describe_losses(served.survey)
@@ -52,7 +58,7 @@ def describe_losses(survey: Survey) -> dict[str, Any]:
     losses = survey.privacy
     over_time = survey.rounds is not None
     loss = losses.history if over_time else losses.report
-    times = f"{exp(loss):.3g}" if loss < 30 else f"e^{loss:g}"
+    times = _at_most(exp(loss)) if loss < 30 else f"e^{loss:g}"
     if over_time:
         sentence = (
             f"All that a device ever sends is at most {times} times as likely for its answers as"
@@ -64,8 +70,8 @@ def describe_losses(survey: Survey) -> dict[str, Any]:
         )
     if survey.longitudinal and not over_time and losses.lifetime < 30:
         sentence += (
-            f" All reports about unchanged answers together are at most {exp(losses.lifetime):.3g}"
-            " times as likely."
+            " All reports about unchanged answers together are at most"
+            f" {_at_most(exp(losses.lifetime))} times as likely."
         )
     names = ("report", "report_attribute", "lifetime", "lifetime_attribute", "history")
     return {name: plain(getattr(losses, name)) for name in names} | {"sentence": sentence}

@@ -1,6 +1,6 @@
 /** The promise of a new survey: its budgets in words, and the errors that they bring. */
 import { checkAll, choose, field } from "./fields.mjs";
-import { ask, count, explainError, make, odds, percent, say } from "./page.mjs";
+import { ask, count, explainError, make, odds, percentAtMost, say } from "./page.mjs";
 import { TEXT } from "./strings.mjs";
 
 const Z = 1.959963984540054; // of an interval of 95 %
@@ -14,7 +14,7 @@ function makeSlider(texts, value, most) {
   const show = () => {
     const epsilon = Number(slider.value), sure = 1 / (1 + Math.exp(-epsilon));
     meaning.textContent = texts.odds(epsilon, odds(epsilon));
-    guess.textContent = texts.guess(percent(Math.ceil(1000 * sure) / 1000));
+    guess.textContent = texts.guess(percentAtMost(sure));
     slider.setAttribute("aria-valuetext", meaning.textContent);
   };
   slider.addEventListener("input", show);

@@ -1,7 +1,7 @@
 /** What a respondent reads around the questions: who asks, the promise, how it works, and why. */
 import { certaintyOf, exampleOf } from "./chances.mjs";
 import { isHistory } from "./device.mjs";
-import { count, make, odds, percent, say, textOf } from "./page.mjs";
+import { count, make, odds, percentAtMost, say, textOf } from "./page.mjs";
 import { TEXT } from "./strings.mjs";
 
 const T = TEXT.answer;
@@ -90,7 +90,7 @@ function timesOf(survey, { schedule, accepted }) {
 
 function showPromise(survey) {
   const { promise } = T, { privacy, attributes } = survey;
-  const sure = percent(certaintyOf(boundOf(survey)));
+  const sure = percentAtMost(certaintyOf(boundOf(survey)));
   const said = isHistory(survey) ? promise.history(odds(privacy.history))
     : survey.longitudinal ? promise.repeated(odds(privacy.report), odds(privacy.lifetime))
       : (attributes.length > 1 ? promise.onceMany : promise.once)(odds(privacy.report));

@@ -59,8 +59,17 @@ export function factor(number) {
   return shown ? digits.toExponential().replace("e+", "·10^").replace("e", "·10^") : count(digits);
 }
 
-/** Returns a loss ε as odds: how many times as likely. */
-export const odds = (epsilon) => (epsilon === null ? "∞" : factor(Math.exp(epsilon)));
+/** Rounds a bound up to a number of digits behind the point, so that it stays a bound. */
+const roundUp = (bound, digits) => Math.ceil(bound * 10 ** digits - 1e-9) / 10 ** digits;
+
+/** Returns a loss ε as odds in three digits, never too small: how many times as likely. */
+export function odds(epsilon) {
+  const times = epsilon === null ? Infinity : Math.exp(epsilon);
+  return factor(times < Infinity ? roundUp(times, 2 - Math.floor(Math.log10(times))) : times);
+}
+
+/** Returns the largest share that something can reach, such as "88.1 %", never too small. */
+export const percentAtMost = (share) => percent(roundUp(share, 3));
 
 /** Returns bytes as pairs of hexadecimal digits. */
 export const hexOf = (bytes) =>

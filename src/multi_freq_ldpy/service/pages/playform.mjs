@@ -1,5 +1,5 @@
 /** The controls of the playground. They always show one valid set-up. */
-import { make, odds, percent } from "./page.mjs";
+import { make, odds, percent, percentAtMost } from "./page.mjs";
 import { LIMITS, PRESETS, PROTOCOLS, letter, readNumber, sharesOf, weightsOf } from "./playsetup.mjs";
 import { TEXT } from "./strings.mjs";
 
@@ -49,7 +49,7 @@ export class Form {
     write(parts.shares, Array.isArray(setup.shares) ? OWN : setup.shares);
     parts.shown.textContent = setup.epsilon;
     parts.epsilon.setAttribute("aria-valuetext", TEXT.play.odds(setup.epsilon, odds(setup.epsilon)));
-    parts.reading.textContent = TEXT.play.reading(odds(setup.epsilon), percent(raise(0.1, setup.epsilon)));
+    parts.reading.textContent = TEXT.play.reading(odds(setup.epsilon), percentAtMost(raise(0.1, setup.epsilon)));
     parts.sent.textContent = TEXT.play.sent[setup.protocol](protocol, percent(chances.own), percent(chances.other));
     weightsOf(setup).forEach((weight, value) => {
       const [, input, share] = parts.weights.children[value].children;
