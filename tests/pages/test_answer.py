@@ -66,7 +66,7 @@ ARRIVALS: dict[str, tuple[str, str, str, dict[str, Any], list[str]]] = {
     "consent": (
         "consent", "weekly", "open", scheduled(-DAY),
         ["Before you begin", "at most 2.72 times", "below 7.39 times", "In rounds of 1 week",
-         "The present round ends on", "Each new answer multiplies", "below 403 times",
+         "The present round ends on", "Each new answer multiplies", "below 404 times",
          "The secret can get lost", "You can leave at any time"],
     ),
     "consent for a history": (

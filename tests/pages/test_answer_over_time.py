@@ -23,7 +23,7 @@ def test_consent_comes_before_anything_is_stored(server: Server, visit: Visit) -
     assert sorted(person.kept()) == [f"changes {person.name}", f"client {person.name}"]
     shown = person.look.text()
     assert "No report was drawn so far." in shown
-    assert "Your limit: 2 changes of your answers, which is 403 times." in shown
+    assert "Your limit: 2 changes of your answers, which is 404 times." in shown
     assert "has not promised to keep the secret" in shown
     person.look.check_layout()
     assert not person.look.bodies()
@@ -84,7 +84,7 @@ def test_without_a_limit_any_answer_is_sent(server: Server, visit: Visit) -> Non
             person.reload()
         assert "Your limit: none." in person.look.text()
         person.choose(round).send()
-    assert "at most 2,980 times" in person.look.text()  # e to the power of 8
+    assert "at most 2,990 times" in person.look.text()  # above e to the power of 8
     assert users(server, name) == 4
 
 
