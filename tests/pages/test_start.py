@@ -267,6 +267,8 @@ def test_derived_names(look: Look) -> None:
     open_form(look)
     name = look.page.get_by_label("Name in the address")
     short = look.page.get_by_label("Short name in tables and files")
+    fill(look, "Title", "Schools")
+    assert name.input_value() == "schools"
     fill(look, "Title", "Écoles: how  we eat?")
     assert name.input_value() == "ecoles-how-we-eat"
     fill(look, "Question", "How many portions do you eat?")
@@ -397,7 +399,9 @@ def test_meaning_of_a_budget(look: Look, epsilon: str) -> None:
     open_form(look)
     slider = look.page.get_by_label("Privacy budget ε of one report").first
     slider.fill(epsilon)
-    times = float(f"{math.exp(float(epsilon)):.3g}")
+    bound = math.exp(float(epsilon))
+    unit = 10.0 ** (math.floor(math.log10(bound)) - 2)
+    times = float(f"{math.ceil(bound / unit) * unit:.3g}")  # never too small
     see(look, f"ε = {epsilon}: a report is at most {times:.10g} times as likely")
     sure = math.ceil(1000 / (1 + math.exp(-float(epsilon)))) / 10
     see(look, f"equally likely is at most {sure:.1f} % sure of one of them")

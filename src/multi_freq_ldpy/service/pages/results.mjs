@@ -3,12 +3,12 @@ import { bar, lines } from "./chart.mjs";
 import { count, make, percent, percentWithin, say, textOf } from "./page.mjs";
 import { TEXT } from "./strings.mjs";
 
-const Z = 1.959963984540054; // of an interval of 95 %
 const UNSURE = 100; // users below which shares are shown as unsure
 const SCALES = [0.1, 0.25, 0.5, 1]; // tops of the charts over rounds
 
-/** Returns the half-width of the interval of a value, or null where it has none. */
-const halfOf = ({ frequency, std }) => (frequency === null || std === null ? null : Z * std);
+/** Returns the distance to the far end of the interval of a value, or null where it has none. */
+const halfOf = ({ frequency, low, high }) =>
+  (frequency === null || low === null ? null : Math.max(high - frequency, frequency - low));
 
 /** Returns the questions of a survey by attribute. An attribute without one has its name. */
 export function questionsOf({ spec, about }) {
