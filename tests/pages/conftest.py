@@ -24,12 +24,18 @@ def browser() -> Iterator["Browser"]:
         yield started
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A service in a process of its own, with an empty SQLite file."""
     folder: Path = tmp_path_factory.mktemp("pages")
     with serving(f"sqlite:///{folder}/service.sqlite") as made:
         yield made
+
+
+def _open_profile(browser: "Browser", **options: Any) -> "BrowserContext":
+    made = browser.new_context(viewport={"width": PHONE, "height": HEIGHT}, **options)
+    made.set_default_timeout(10_000)
+    return made
 
 
 @pytest.fixture
@@ -38,9 +44,7 @@ def profiles(browser: "Browser") -> Iterator[Callable[..., "BrowserContext"]]:
     made: list[BrowserContext] = []
 
     def make(**options: Any) -> "BrowserContext":
-        size = {"width": PHONE, "height": HEIGHT}
-        made.append(browser.new_context(viewport=size, **options))
-        made[-1].set_default_timeout(10_000)
+        made.append(_open_profile(browser, **options))
         return made[-1]
 
     yield make
@@ -48,10 +52,30 @@ def profiles(browser: "Browser") -> Iterator[Callable[..., "BrowserContext"]]:
         each.close()
 
 
+@pytest.fixture(scope="session")
+def shared(browser: "Browser") -> Iterator[Callable[..., "BrowserContext"]]:
+    """A function that returns a profile for all tests, for pages that keep all in their tab.
+
+    A new profile costs half of a short test.
+    """
+    made: dict[str, BrowserContext] = {}
+
+    def find(motion: str) -> "BrowserContext":
+        if motion not in made:
+            made[motion] = _open_profile(browser, reduced_motion=motion)
+        return made[motion]
+
+    yield find
+    for each in made.values():
+        each.close()
+
+
 @pytest.fixture
-def look(profiles: Callable[..., "BrowserContext"], server: Server) -> Look:
-    """A tab of a new profile, at the service."""
-    return Look(profiles(), f"http://127.0.0.1:{server.port}")
+def look(shared: Callable[..., "BrowserContext"], server: Server) -> Iterator[Look]:
+    """A tab at the service, of an analyst or a learner."""
+    found = Look(shared("no-preference"), f"http://127.0.0.1:{server.port}")
+    yield found
+    found.page.close()
 
 
 @pytest.fixture
@@ -66,6 +90,8 @@ def visit(profiles: Callable[..., "BrowserContext"], server: Server) -> Callable
 
 
 @pytest.fixture
-def still(profiles: Callable[..., Any], visit: Callable[..., Look]) -> Look:
-    """Open a tab of a person who wants no movement: a run is computed at once."""
-    return visit(profiles(reduced_motion="reduce"))
+def still(shared: Callable[..., "BrowserContext"], server: Server) -> Iterator[Look]:
+    """A tab of a person who wants no movement: a run is computed at once."""
+    found = Look(shared("reduce"), f"http://127.0.0.1:{server.port}")
+    yield found
+    found.page.close()

@@ -96,7 +96,7 @@ class Person:
     def wait(self, *states: str) -> str:
         """Wait until the page is in one of these states, and return it."""
         wanted = ", ".join(f'main[data-ready][data-state="{each}"]' for each in states)
-        self.page.locator(wanted).wait_for(timeout=30_000)
+        self.page.locator(wanted).wait_for(timeout=60_000)
         return self.state
 
     def button(self, text: str) -> Any:

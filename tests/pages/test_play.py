@@ -24,7 +24,7 @@ from .playing import (
     wait_for,
 )
 
-DRAWS = 12
+DRAWS = 8
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -372,7 +372,7 @@ def test_ways_to_a_survey(look: Look, server: Server) -> None:
 def test_errors_to_expect(look: Look, server: Server) -> None:
     """Check that the expected errors follow the questions, the budget and the number of users."""
     open_form(look)
-    see(look, "The errors appear when each question has two answers.")
+    see(look, "The errors appear when each question has two answers")
     fill_once(look)
     press(look, "Add a question")
     fill(look, "Question", "Do you smoke?", 1)

@@ -96,6 +96,22 @@ def test_pages_name_files_that_exist() -> None:
             assert name == "ldp.mjs" or not re.search(r"https?://(?!www\.w3\.org)", text)
 
 
+def test_texts_are_in_one_file() -> None:
+    """Check that no page and no script has a sentence of its own."""
+    files = site.read_files()
+    strings = files["strings.mjs"][0].content.decode()
+    for name, (file, _, _) in files.items():
+        text = file.content.decode()
+        if name.endswith(".html"):
+            title, sentence = re.findall(r"<(?:title|p)>([^<]+)<", text)
+            wanted = f'{name.removesuffix(".html")}: ["{title}", "{sentence}"]'
+            assert wanted in strings, wanted
+            assert not re.search(r">[^<\s]", text.replace(title, "").replace(sentence, ""))
+        elif name.endswith(".mjs") and name not in ("strings.mjs", "ldp.mjs"):
+            code = re.sub(r"/\*\*.*?\*/|//[^\n]*", "", text, flags=re.S)
+            assert not re.search(r"[\"`][A-Z]\w* \w+ \w+", code), name
+
+
 def test_compressed_files_are_the_files() -> None:
     """Check that every compressed copy unpacks to its file."""
     for file, tag, packed in site.read_files().values():

@@ -11,14 +11,15 @@ import { showBytes, showReport } from "./explanation.mjs";
 import { boundOf, endOf, entitle, explain, introduce, timeOf } from "./introduction.mjs";
 import { LimitReached, NoAnswer, Refused, SpecError } from "./ldp.mjs";
 import { askConsent, heading, showRecord, tellCost } from "./overtime.mjs";
-import { ask, confirmBy, make, nameOfPage, odds, say, setTitle } from "./page.mjs";
+import { ask, confirmBy, make, nameOfPage, odds, say, setTitle, wait } from "./page.mjs";
 import { askQuestions, questionsOf } from "./questions.mjs";
 import { attempt, box, button, fail, reasonOf, show, showLoading, stateOf, surround, tell } from "./states.mjs";
 import { TEXT } from "./strings.mjs";
 
 const T = TEXT.answer;
-const PATIENCE = 20; // seconds for all attempts of one sending
+const PATIENCE = 10; // seconds for all attempts of one sending
 const OFFLINE = 2; // seconds, where the browser knows that there is no network
+const MOMENT = 1; // seconds in which another tab stores what it has charged
 const AGAIN = 30_000; // milliseconds between attempts while the page is open
 
 const name = nameOfPage();
@@ -197,8 +198,7 @@ async function send(answers) {
   try {
     done = await device.sender.answer(name, answers, options);
   } catch (error) {
-    if (error instanceof LimitReached) return showLimit();
-    return follow(error, answers);
+    return error instanceof LimitReached ? showLimit() : follow(error, answers);
   }
   ({ round } = done);
   if (done.state === "sent") return showSent({ report: done.report, answers }, T.sent.counted);
@@ -256,7 +256,11 @@ async function showSent({ report, answers }, text) {
     answers ? say(T.sent.gone, "quiet") : null, await recordBox());
 }
 
+/** Says that the limit is reached, unless another tab is about to store the report of this round. */
 async function showLimit() {
+  await wait(MOMENT);
+  const entry = (await device.reports()).find((each) => each.round === round);
+  if (entry) return showFate(entry);
   const { title, text, old, notice, back } = T.limit;
   tell("limit", [title, text, old, notice], button(back, showQuestions), await recordBox());
 }

@@ -62,9 +62,11 @@ export function makeBudget(draft) {
   return { element, read, check };
 }
 
-/** Returns the budgets of what `read` returned, as a spec has them. */
-export const budgetsOf = ({ often, epsilon, lifetime, first }) =>
-  (often === "once" ? { epsilon } : { eps_perm: lifetime, eps_1: first });
+/** Returns the budgets of what `read` returned, as a spec has them, or null if they do not go together. */
+export function budgetsOf({ often, epsilon, lifetime, first }) {
+  if (often === "once") return { epsilon };
+  return first < lifetime ? { eps_perm: lifetime, eps_1: first } : null;
+}
 
 /** Returns the schedule of what `read` returned, or nothing where rounds begin by hand. */
 export function scheduleOf({ often, rounds, days, starts }) {

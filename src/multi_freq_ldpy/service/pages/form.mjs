@@ -52,7 +52,8 @@ export function makeForm(token, finish) {
   const show = (now = read()) => {
     const asked = attributesOf(now.questions);
     releases.hidden = !now.public;
-    plan.update(asked && { ...asked, ...budgetsOf(now) });
+    const budgets = budgetsOf(now);
+    plan.update(asked && budgets && { ...asked, ...budgets });
   };
   const changed = () => {
     const now = read();

@@ -1,5 +1,5 @@
 /** Live estimates: the events of a survey, over connections that may break. */
-import { ask, Problem, wait } from "./page.mjs";
+import { Problem, ask, chance, wait } from "./page.mjs";
 
 const SILENCE = 40; // seconds without any byte, after which a connection is given up: a ping comes every 15
 const LONGEST_PAUSE = 10; // seconds between two tries
@@ -39,7 +39,7 @@ export async function follow(name, { token, method, signal, tell }) {
     }
     if (signal.aborted) return undefined;
     tell.lost();
-    await wait(Math.random() * Math.min(LONGEST_PAUSE, 0.5 * 2 ** failed));
+    await wait(chance() * Math.min(LONGEST_PAUSE, 0.5 * 2 ** failed));
   }
   return undefined;
 }

@@ -144,6 +144,9 @@ async function problemOf(answer) {
   }
 }
 
+/** Returns a number from 0 to 1, for pauses between attempts. */
+export const chance = () => crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32;
+
 /** Waits some seconds. */
 export const wait = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 

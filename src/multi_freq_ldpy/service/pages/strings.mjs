@@ -6,6 +6,14 @@ const listOf = (items) =>
 export const TEXT = {
   language: "en",
 
+  // Titles and sentences that the files in HTML have too, for browsers without scripts
+  shells: {
+    answer: ["Survey", "This page needs scripts: your browser has to randomize your answer before it is sent. Without scripts nothing can be sent."],
+    dashboard: ["Results", "This page needs scripts."],
+    play: ["Playground", "This page needs scripts: the reports are drawn in your browser."],
+    start: ["Surveys", "This page needs scripts."],
+  },
+
   common: {
     unknown: "–",
     cancel: "Cancel",
@@ -572,7 +580,7 @@ export const TEXT = {
     partErrors: "Expected errors",
     users: "Reports that you expect, per round",
     usersWrong: "A whole number from 1 is needed.",
-    planMissing: "The errors appear when each question has two answers.",
+    planMissing: "The errors appear when each question has two answers, and the budgets go together.",
     errors: (users) => `With ${users} reports, 95 of 100 surveys find a share within:`,
     question: "Question",
     within: "Error at most",
