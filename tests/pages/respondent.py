@@ -12,7 +12,7 @@ from .look import Look
 
 NUMBERS = count()
 CANARIES = [f"canary-{i:02}-of-the-answers" for i in range(40)]
-"""Labels that no request may have. There are so many that two reports are never equal."""
+"""Labels that no request may have. With 40 labels, two reports are practically never equal."""
 
 FEW = ["canary-yes", "canary-sometimes", "canary-no"]
 ABOUT = {
@@ -31,7 +31,7 @@ SURVEYS = {
     "year": Survey({"smokes": FEW}, epsilon=2.0, rounds=4, changes=1),
 }
 LOST = ("Failed to load resource",)
-"""What the console says of requests that a test lets fail."""
+"""Messages of the console about requests that a test lets fail."""
 
 
 def create(server: Server, kind: str, state: str = "open", **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""One report per survey and round, whatever is clicked and whatever fails."""
+"""One report per person and round, after all clicks and faults, and no answer in a request."""
 
 from collections.abc import Callable
 from typing import Any

@@ -356,7 +356,7 @@ def test_wrong_texts_make_no_survey(app: App, name: str) -> None:
 
 
 def test_a_survey_that_was_made_anew_has_another_etag(app: App) -> None:
-    """Check that nobody keeps the texts of a deleted survey of the same name."""
+    """Check that the texts of a deleted survey are not shown for a new one of its name."""
     tags = []
     for asker in ("A", "B"):
         app.create("a", ONCE, "draft", about={"asker": asker})

@@ -383,7 +383,7 @@ def get_scope(scope: Scope) -> models.ScopeOut:
     responses=problems("no-token", "forbidden"),
 )
 def get_tokens(store: Database) -> list[models.TokenBrief]:
-    """Return all tokens, also those that are revoked. The tokens themselves are not kept."""
+    """Return all tokens, also revoked ones. The tokens themselves are not kept."""
     with store.read() as connection:
         return [models.TokenBrief(**each) for each in auth.list_tokens(connection)]
 

@@ -36,7 +36,7 @@ class AboutIn(Strict):
     """Texts for respondents, which never change."""
 
     title: Line = ""
-    asker: Annotated[Line, Field(description="Who asks")] = ""
+    asker: Annotated[Line, Field(description="Person or organisation that asks")] = ""
     purpose: Annotated[Lines, Field(description="Use of the estimates")] = ""
     questions: Annotated[
         dict[str, Line], Field(max_length=1_024, description="Question by attribute")
