@@ -175,7 +175,7 @@ def create_survey(
     min_users: Annotated[int, typer.Option(help="Least reports of a release.")] = 100,
     step: Annotated[int, typer.Option(help="Least reports between two releases.")] = 20,
     title: Annotated[str, typer.Option(help="Title on the page of respondents.")] = "",
-    asker: Annotated[str, typer.Option(help="Person or organisation that asks, for respondents.")] = "",
+    asker: Annotated[str, typer.Option(help="Name of the asker, for respondents.")] = "",
     purpose: Annotated[str, typer.Option(help="Use of the estimates, for respondents.")] = "",
     url: Url = LOCAL,
     as_json: Json = False,
