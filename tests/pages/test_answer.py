@@ -1,12 +1,13 @@
 """The page of a respondent: each state with its sentences, its layout, and its way out."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from multi_freq_ldpy import GRR, LGRR, LOSUE, OLH, OUE, SS, SUE, Survey
+from multi_freq_ldpy import GRR, LGRR, LOSUE, OLH, OUE, SPL, SS, SUE, Survey
 from tests.service.harness import Server
 
 from .respondent import FEW, LOST, SURVEYS, Person, Visit, create, invite, refuse, users
@@ -49,7 +50,8 @@ ARRIVALS: dict[str, tuple[str, str, str, dict[str, Any], list[str]]] = {
     ),
     "questions": (
         "questions", "two", "open", {},
-        ["Do you smoke?", "at most 7.39 times as likely", "88.1 %", "The works council",
+        ["Do you smoke?", "at most 7.39 times as likely", "88.1 %",
+         "90 % sure before can be at most 98.6 % sure after", "The works council",
          "Until its owner closes it", "does not keep the report", "lets see them",
          "Everybody who has the address", "A report on one of the 2 questions",
          "Not answered yet: Do you smoke? · On which day do you smoke most?"],
@@ -65,8 +67,10 @@ ARRIVALS: dict[str, tuple[str, str, str, dict[str, Any], list[str]]] = {
     "among fakes": ("questions", "fakes", "open", {}, ["among made-up reports on the others"]),
     "consent": (
         "consent", "weekly", "open", scheduled(-DAY),
-        ["Before you begin", "at most 2.72 times", "below 7.39 times", "In rounds of 1 week",
-         "The present round ends on", "Each new answer multiplies", "below 404 times",
+        ["Before you begin", "at most 2.72 times", "together are at most 7.39 times",
+         "Changes are not hidden", "In rounds of 1 week", "The present round ends on",
+         "Each different answer weakens",
+         "below 404 times", "no promise for all reports together",
          "The secret can get lost", "You can leave at any time"],
     ),
     "consent for a history": (
@@ -215,7 +219,10 @@ def test_a_closed_survey_says_what_became_of_the_report(
     person.send("sent" if of == "sent" else "refused")
     assert server.ask("PATCH", f"/v1/surveys/{person.name}", {"state": "closed"})[0] == 200
     person.reload()
-    said = {"sent": "has sent its report before", "waiting": "did not arrive in time"}[of]
+    said = {
+        "sent": "has sent its report before",
+        "waiting": "It may have been counted, and is not sent any more",
+    }[of]
     assert person.state == "closed"
     assert said in person.look.text()
 
@@ -251,6 +258,53 @@ def test_an_invite_leaves_the_address_and_counts_once(server: Server, visit: Vis
     sent = [each.headers["authorization"] for each in look.asked if "authorization" in each.headers]
     assert sent == [f"Bearer {given}"]
     look.check()
+
+
+def test_the_invite_of_another_person_in_the_same_tab_is_taken(
+    server: Server, visit: Visit
+) -> None:
+    name = create(server, "bits", submission="invite")
+    given = [invite(server, name) for _ in range(2)]
+    person = Person(visit(), name, f"#invite={given[0]}").open().choose()
+    person.page.goto(f"{person.look.origin}/s/{name}#invite={given[1]}")  # loads nothing by itself
+    person.page.wait_for_url(f"**/s/{name}")
+    person.wait("questions")
+    person.choose(5).send()
+    sent = [e.headers["authorization"] for e in person.look.asked if "authorization" in e.headers]
+    assert sent == [f"Bearer {given[1]}"]
+    wrong = Person(visit(expected=LOST), "none", f"#invite={given[0]}").open()
+    assert wrong.state == "missing" and given[0] not in wrong.page.url
+    person.look.check()
+
+
+def test_a_survey_made_again_with_invites_is_another_one(server: Server, visit: Visit) -> None:
+    name = create(server, "bits")
+    spec = SURVEYS["bits"].to_spec()
+    person = Person(visit(expected=LOST), name).open().choose()
+    person.send()
+    assert server.ask("PATCH", f"/v1/surveys/{name}", {"state": "closed"})[0] == 200
+    assert server.ask("DELETE", f"/v1/surveys/{name}?confirm={name}")[0] == 204
+    made = {"name": name, "spec": spec, "submission": "invite"}
+    assert server.ask("POST", "/v1/surveys", made)[0] == 201
+    assert server.ask("PATCH", f"/v1/surveys/{name}", {"state": "open"})[0] == 200
+    path = f"#invite={invite(server, name)}"
+    assert Person(visit(person.look.context), name, path).open().state == "changed"
+    assert Person(visit(), name, f"#invite={invite(server, name)}").open().state == "questions"
+
+
+def test_an_attribute_may_have_any_name(server: Server, visit: Visit) -> None:
+    name = "any-name"
+    survey = Survey({"constructor": FEW, "toString": FEW}, epsilon=2.0, solution=SPL)
+    assert server.ask("POST", "/v1/surveys", {"name": name, "spec": survey.to_spec()})[0] == 201
+    assert server.ask("PATCH", f"/v1/surveys/{name}", {"state": "open"})[0] == 200
+    person = Person(visit(expected=LOST), name).open().choose()
+    person.example()
+    person.page.route("**/reports", lambda route: None)
+    with person.page.expect_request("**/reports"):
+        person.button("Send").click()
+    person.page.unroute("**/reports")
+    person.reload().wait("sent")
+    person.look.check()
 
 
 def test_a_report_that_waits_never_goes_with_the_invite_of_another(
@@ -355,6 +409,9 @@ def test_the_example_has_the_true_figures(protocol: str, server: Server, visit: 
     assert f"About {own} of them send a report that fits {label}" in shown
     assert f"About {other} of them also send a report that fits {label}" in shown
     assert f"From {fitting} it computes back to 300" in shown
+    half = 1.959963984540054 * math.sqrt(1000**2 * part.variance(1000, 0.3))
+    low, high = round(max(0, 300 - half)), round(min(1000, 300 + half))
+    assert f"its estimate lies between {low} and {high}" in shown
 
 
 def test_the_keyboard_alone_is_enough(server: Server, visit: Visit) -> None:

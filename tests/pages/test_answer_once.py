@@ -1,5 +1,6 @@
 """One report per person and round, after all clicks and faults, and no answer in a request."""
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -130,6 +131,37 @@ def test_a_reload_during_sending_sends_the_same_bytes(server: Server, visit: Vis
     person.look.check_layout()
 
 
+def test_storage_that_is_lost_during_sending_is_said(server: Server, visit: Visit) -> None:
+    person = Person(visit(expected=LOST), create(server, "bits")).open().choose()
+    held: list[Any] = []
+    person.page.route("**/reports", lambda route: held.append(route))
+    with person.page.expect_request("**/reports"):
+        person.button("Send").click()
+    person.page.evaluate(
+        "() => new Promise((done) => indexedDB.deleteDatabase('multi-freq-ldpy').onsuccess = done)"
+    )
+    held[0].continue_()
+    person.wait("unsure")
+    assert (
+        "may have been sent" in person.look.text() and "Nothing was drawn" not in person.look.text()
+    )
+    check_once(server, person.name, [person.look])
+    person.look.check_layout()
+
+
+def test_a_round_that_begins_before_send_is_answered_once(server: Server, visit: Visit) -> None:
+    period = 6
+    times = {"starts": int(time.time()) - 1, "period": period, "grace": 0}
+    person = Person(visit(expected=LOST), create(server, "weekly", schedule=times)).open()
+    person.consent().choose()
+    person.look.context.set_offline(True)
+    time.sleep(period)  # the next round has begun, and the page does not know it
+    person.send("waiting")
+    assert "Nothing was drawn" not in person.look.text()
+    assert [each["state"] for each in person.outbox()] == ["waiting"]
+    assert person.outbox()[0]["round"] >= 1
+
+
 @pytest.mark.parametrize("back", ["online", "on the next visit"])
 def test_offline_the_report_is_kept_and_sent_later(back: str, server: Server, visit: Visit) -> None:
     person = Person(visit(expected=LOST), create(server, "bits"))
@@ -140,7 +172,8 @@ def test_offline_the_report_is_kept_and_sent_later(back: str, server: Server, vi
     person.send("waiting")
     assert "the report is stored, and exactly these bytes will be sent" in person.look.text()
     assert [each["state"] for each in person.outbox()] == ["waiting"]
-    shown = person.page.locator(".bytes").inner_text()
+    shown = bytes.fromhex(person.outbox()[0]["report"]).hex(" ")
+    assert not person.page.locator(".bytes").count() and "The report" not in person.look.text()
     assert users(server, person.name) == 0
     tabs = [person.look]
     if back == "on the next visit":

@@ -24,7 +24,7 @@ def test_consent_comes_before_anything_is_stored(server: Server, visit: Visit) -
     shown = person.look.text()
     assert "No report was drawn so far." in shown
     assert "Your limit: 2 changes of your answers, which is 404 times." in shown
-    assert "has not promised to keep the secret" in shown
+    assert "may delete the secret" in shown
     person.look.check_layout()
     assert not person.look.bodies()
     assert person.reload().state == "questions"
@@ -34,7 +34,9 @@ def test_consent_comes_before_anything_is_stored(server: Server, visit: Visit) -
 def test_costs_are_told_before_they_are_spent(server: Server, visit: Visit) -> None:
     name = create(server, "weekly")
     person = Person(visit(), name).open().consent("Once")
-    new = "This is new. It multiplies the number by up to 7.39, to 7.39 in all."
+    new = (
+        "This answer is new. The number for all your reports grows up to 7.39 times, to 7.39 times."
+    )
     person.choose(1)
     person.page.get_by_text(new).wait_for()
     kept = person.kept()
@@ -46,9 +48,9 @@ def test_costs_are_told_before_they_are_spent(server: Server, visit: Visit) -> N
     assert spent in person.look.text()
     next_round(server, name, 1)
     person.reload().choose(1)
-    person.page.get_by_text("You told this before. It costs nothing new.").wait_for()
+    person.page.get_by_text("You gave this answer before. It weakens nothing.").wait_for()
     person.choose(2)
-    person.page.get_by_text("by up to 7.39, to 54.6 in all").wait_for()
+    person.page.get_by_text("grows up to 7.39 times, to 54.6 times").wait_for()
     person.choose(1).send()
     assert spent in person.look.text()
     assert users(server, name) == 2
@@ -111,6 +113,27 @@ def test_a_person_leaves_and_begins_again(server: Server, visit: Visit) -> None:
     assert person.kept()[f"client {name}"] != secret
     person.choose().send()
     assert users(server, name) == 1
+
+
+def test_a_person_can_leave_a_survey_that_is_closed(server: Server, visit: Visit) -> None:
+    name = create(server, "weekly")
+    person = Person(visit(), name).open().consent().choose()
+    person.send()
+    assert server.ask("PATCH", f"/v1/surveys/{name}", {"state": "closed"})[0] == 200
+    person.reload()
+    assert person.state == "closed"
+    person.button("Leave this survey").click()
+    assert person.page.locator("dialog button:focus").inner_text() == "Cancel"
+    person.page.get_by_role("dialog").get_by_role("button", name="Leave", exact=True).click()
+    person.wait("left")
+    assert person.kept()[f"client {name}"] == "left\n"
+
+
+def test_a_report_that_waits_offers_no_leaving(server: Server, visit: Visit) -> None:
+    person = Person(visit(expected=LOST), create(server, "weekly")).open().consent().choose()
+    person.look.context.set_offline(True)
+    person.send("waiting")
+    assert not person.button("Leave this survey").count()  # the report would be sent after it
 
 
 def test_who_leaves_in_another_tab_has_left_here(server: Server, visit: Visit) -> None:

@@ -294,6 +294,7 @@ def test_scopes_and_tokens_are_listed(app: App) -> None:
     assert not any(made[scope]["token"] in str(listed) for scope in made)
 
 
+@pytest.mark.filterwarnings("ignore:a budget of")
 @pytest.mark.parametrize("epsilon", [0.05, 1.1, math.log(8), 2.0, 3.7, 6.91, 12.3, 29.0])
 def test_promises_are_never_too_small(epsilon: float) -> None:
     """Check that the numbers of the promise are rounded up, and by less than one per cent."""

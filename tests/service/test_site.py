@@ -150,4 +150,7 @@ def test_files_are_free_of_the_limit(tmp_path: Path) -> None:
     database = f"sqlite:///{tmp_path}/a.sqlite"
     with serving(database, options=["--rate", "3"]) as server:
         assert {server.ask("GET", "/pages/style.css")[0] for _ in range(30)} == {200}
-        assert 429 in {server.ask("GET", "/v1/scope")[0] for _ in range(30)}
+        code = "/s/a/qr.svg?origin=http://127.0.0.1"
+        for path in ("/v1/scope", code):
+            assert 429 in {server.ask("GET", path)[0] for _ in range(30)}, path
+        assert server.ask("POST", "/s/a/qr.svg")[0] in (405, 429)

@@ -216,11 +216,12 @@ class Service:
             await send(message)
 
         try:
+            free = scope["path"] in FREE or site.is_file(scope["path"])
+            if not free and not self.rate.admits(scope):
+                raise Problem("too-many", f"An address sends at most {self.rate.most} a second.")
             if page is not None:
                 await page(scope, watched)
                 return
-            if scope["path"] not in FREE and not self.rate.admits(scope):
-                raise Problem("too-many", f"An address sends at most {self.rate.most} a second.")
             if asked and cors.is_preflight(scope) and await self._allows_others(scope):
                 await cors.answer_preflight(watched, asked)
             else:

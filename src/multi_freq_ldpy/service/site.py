@@ -17,6 +17,7 @@ from typing import Any
 from urllib.parse import parse_qs
 
 import segno
+from anyio import to_thread
 
 from .limits import Scope, Send
 from .problems import Problem
@@ -108,6 +109,11 @@ def find_answer(path: str) -> Callable[[Scope, Send], Any] | None:
     return None
 
 
+def is_file(path: str) -> bool:
+    """Return True for files, which cost nothing. A QR code has to be made."""
+    return not CODE.fullmatch(path) and find_answer(path) is not None
+
+
 def _page_of(path: str) -> str | None:
     return next((name for pattern, name in PAGES.items() if pattern.fullmatch(path)), None)
 
@@ -115,19 +121,29 @@ def _page_of(path: str) -> str | None:
 async def _send_code(scope: Scope, send: Send) -> None:
     """Send the address of a survey as a QR code. Its origin is the one that the page has."""
     (origin,) = parse_qs(scope["query_string"].decode("latin-1")).get("origin", [""])[:1]
+    _require_reading(scope)
     if not ORIGIN.fullmatch(origin):
         raise Problem("invalid", "origin must be an address such as https://example.org.")
-    written = io.BytesIO()
     address = origin + scope["path"].removesuffix("/qr.svg")
-    code = segno.make(address, error="m", micro=False)
-    code.save(written, kind="svg", dark="#000", light="#fff", border=4, omitsize=True)
-    file = File(written.getvalue(), TYPES[".svg"])
+    file = File(await to_thread.run_sync(_make_code, address), TYPES[".svg"])
     await _send_file(scope, send, file, file.tag, b"")
 
 
-async def _send_file(scope: Scope, send: Send, file: File, tag: str, compressed: bytes) -> None:
+def _make_code(address: str) -> bytes:
+    """Return a QR code as SVG."""
+    written = io.BytesIO()
+    code = segno.make(address, error="m", micro=False)
+    code.save(written, kind="svg", dark="#000", light="#fff", border=4, omitsize=True)
+    return written.getvalue()
+
+
+def _require_reading(scope: Scope) -> None:
     if scope["method"] not in ("GET", "HEAD"):
         raise Problem("method", "Pages are read with GET.", allow="GET, HEAD")
+
+
+async def _send_file(scope: Scope, send: Send, file: File, tag: str, compressed: bytes) -> None:
+    _require_reading(scope)
     asked = dict(scope["headers"])
     headers = HEADERS | {"Content-Type": file.kind, "ETag": tag, "Vary": "Accept-Encoding"}
     status, content = HTTPStatus.OK, file.content

@@ -5,7 +5,7 @@
  * send comes before the draw, and nothing stands between the draw and the sending.
  */
 import {
-  Damaged, NoStorage, deviceOf, drawExample, isHistory, isPersistent, readSurvey, tokenOf,
+  Damaged, NoStorage, deviceOf, drawExample, isHistory, isPersistent, readSurvey, takeLink, tokenOf,
 } from "./device.mjs";
 import { showBytes, showReport } from "./explanation.mjs";
 import { boundOf, endOf, entitle, explain, introduce, timeOf } from "./introduction.mjs";
@@ -32,6 +32,7 @@ let trying = false;
 async function start() {
   showLoading();
   await attempt(async () => {
+    takeLink(name);
     about = await ask("GET", `/v1/surveys/${name}`);
     setTitle(about.about.title || name);
     survey = await readSurvey(name);
@@ -45,11 +46,11 @@ async function choose() {
   const token = tokenOf(name, about.submission);
   device = deviceOf(name, about.submission, token);
   const reports = await device.reports();
-  if ((await device.survey()).digest !== survey.digest) return tell("changed", T.changed);
+  if ((await device.survey()).digest !== survey.digest || (await hasOlder())) return tell("changed", T.changed);
+  if (survey.longitudinal && !(await openClient())) return;
   if (about.state === "closed") return showClosed(reports);
   if (about.submission !== "open" && !token) return tell("tokenless", T.tokenless[about.submission]);
-  if (survey.longitudinal && !(await openClient())) return;
-  if (!about.accepted.length) return tell("between", [T.between.title, whenNext()]);
+  if (!about.accepted.length) return tell("between", [T.between.title, whenNext()], await recordBox());
   round = Math.max(...about.accepted);
   if (reports.some((each) => each.state === "waiting" && each.round !== round)) void sendOld();
   const entry = reports.find((each) => each.round === round);
@@ -58,6 +59,10 @@ async function choose() {
   if (client === "left") return showLeft();
   return showQuestions();
 }
+
+/** Returns whether this browser has answered a survey of this name that had no invites. */
+const hasOlder = async () =>
+  about.submission === "invite" && (await deviceOf(name, "open").reports()).length > 0;
 
 /** Opens the client of a survey over time. Returns false if its record is damaged, and says so. */
 async function openClient() {
@@ -97,10 +102,10 @@ async function recordBox() {
   }));
 }
 
-function showClosed(reports) {
+async function showClosed(reports) {
   const { state } = reports.at(-1) ?? {};
   const own = { sent: T.closedSent, waiting: T.closedWaiting, refused: T.closedWaiting }[state];
-  tell("closed", [...T.closed, own]);
+  tell("closed", [...T.closed, own], await recordBox());
 }
 
 function showConsent(again) {
@@ -194,20 +199,33 @@ async function send(answers) {
   show("sending", box([title, text], "promise"));
   const byHand = survey.longitudinal && !about.schedule; // such rounds are not known offline
   const options = { timeout: patience(), ...(client && { client }), ...(byHand && { round }) };
+  const known = (await device.reports()).map((each) => each.round);
   let done;
   try {
     done = await device.sender.answer(name, answers, options);
   } catch (error) {
-    return error instanceof LimitReached ? showLimit() : follow(error, answers);
+    return error instanceof LimitReached ? showLimit() : follow(error, answers, known);
   }
   ({ round } = done);
   if (done.state === "sent") return showSent({ report: done.report, answers }, T.sent.counted);
   return showFate({ state: done.state === "silent" ? "silent" : "sent" });
 }
 
-/** Shows what became of the report of this round after an error, as the outbox has it. */
-async function follow(error, answers) {
-  const reports = await device.reports(), entry = reports.find((each) => each.round === round);
+/**
+ * Shows what became of the report after an error, as the outbox has it. It may be of a round that began
+ * meanwhile, and then it is not of the rounds that were `known` before.
+ */
+async function follow(error, answers, known = []) {
+  let reports;
+  try {
+    reports = await device.reports();
+  } catch (lost) {
+    if (!(lost instanceof NoStorage || lost instanceof Damaged)) throw lost;
+    return tell("unsure", T.unsure);
+  }
+  const isOwn = (each) => each.round === round, isNew = (each) => !known.includes(each.round);
+  const entry = reports.find(isOwn) ?? reports.find(isNew);
+  if (entry) ({ round } = entry);
   if (!entry && (error instanceof Refused || error instanceof NoAnswer)) throw error;
   if (!entry) return reconsider(error);
   if (entry.state === "waiting" && error instanceof Refused) {
@@ -244,16 +262,15 @@ async function showFate({ state, report }, answers = null) {
 
 async function showWaiting(waiting) {
   held = waiting;
-  show("waiting", box([T.waiting.title, T.waiting.text, T.waiting.retry], "warning"),
-    say(T.waiting.exactly), explainReport(held.report, held.answers), await recordBox());
+  tell("waiting", [T.waiting.title, T.waiting.text, T.waiting.retry, T.waiting.hidden]);
 }
 
 async function showSent({ report, answers }, text) {
   held = null;
   show("sent",
     box([T.sent.title, text, survey.longitudinal ? T.sent.next : null], "good"),
-    say(T.sent.exactly), explainReport(report, answers),
-    answers ? say(T.sent.gone, "quiet") : null, await recordBox());
+    say(T.sent.exactly[about.submission]), explainReport(report, answers),
+    answers ? say(survey.longitudinal ? T.sent.goneTime : T.sent.gone, "quiet") : null, await recordBox());
 }
 
 /** Says that the limit is reached, unless another tab is about to store the report of this round. */
@@ -286,6 +303,7 @@ async function tryAgain() {
   });
 }
 
+addEventListener("hashchange", () => location.reload()); // such as the invite of another person
 addEventListener("online", () => void tryAgain());
 setInterval(() => void tryAgain(), AGAIN);
 addEventListener("pageshow", ({ persisted }) => {

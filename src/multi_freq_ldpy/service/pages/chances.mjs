@@ -3,6 +3,7 @@
 const WORD = 2 ** 64;
 const PEOPLE = 1000;
 const SUPPOSED = 300;
+const Z = 1.959963984540054; // of an interval of 95 %
 
 /**
  * Returns how likely a report fits the true answer, and how likely it fits another one.
@@ -29,14 +30,17 @@ function collisionOf(g, prime) {
   return ((g - larger) * size * (size - 1) + larger * (size + 1) * size) / (prime * (prime - 1));
 }
 
-/** Returns the figures of an example, in people and reports out of 1,000, or null. */
+/** Returns the figures of an example, in people and reports out of 1,000, or null. `low` and `high` are those of 95 %. */
 export function exampleOf(part) {
   const chances = chancesOf(part);
   if (!chances) return null;
-  const [own, other] = chances.map((chance) => Math.round(PEOPLE * chance));
+  const [p, q] = chances, [own, other] = chances.map((chance) => Math.round(PEOPLE * chance));
   const fitting = Math.round((SUPPOSED * own + (PEOPLE - SUPPOSED) * other) / PEOPLE);
-  return { people: PEOPLE, own, other, supposed: SUPPOSED, fitting };
+  const variance = SUPPOSED * p * (1 - p) + (PEOPLE - SUPPOSED) * q * (1 - q);
+  const half = Math.round((Z * Math.sqrt(variance)) / (p - q));
+  const [low, high] = [Math.max(0, SUPPOSED - half), Math.min(PEOPLE, SUPPOSED + half)];
+  return { people: PEOPLE, own, other, supposed: SUPPOSED, fitting, low, high };
 }
 
-/** Returns the largest certainty after a report, of somebody who first thought: one to one. */
-export const certaintyOf = (epsilon) => 1 / (1 + Math.exp(-epsilon));
+/** Returns the largest certainty after a report, of somebody who was `before` sure of one of two answers. */
+export const certaintyOf = (epsilon, before = 0.5) => before / (before + (1 - before) * Math.exp(-epsilon));

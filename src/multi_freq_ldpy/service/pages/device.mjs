@@ -2,7 +2,7 @@
 import {
   Client, NoAnswer, Refused, Sender, SpecError, indexedDBStore, memoryStore, testing,
 } from "./ldp.mjs";
-import { ORIGIN, takeToken } from "./page.mjs";
+import { ORIGIN, takeTokens } from "./page.mjs";
 
 const WORD = /^[!-~]+$/;
 const ANY = "any";
@@ -26,16 +26,26 @@ async function store(work) {
   }
 }
 
-/** Returns the token of a person by the rule of the survey, or undefined if there is none. */
-export function tokenOf(name, rule) {
-  if (rule === "open") return undefined; // a token would tell whose report it is
-  const field = rule === "invite" ? "invite" : "token";
+const keysOf = (name) => ({ invite: `invite of ${name}`, token: `token of ${name}` });
+
+/** Takes the invite or the token out of the address, before anything else. */
+export function takeLink(name) {
   try {
-    const token = takeToken(field, `${field} of ${name}`);
-    return WORD.test(token ?? "") ? token : undefined;
+    takeTokens(keysOf(name));
   } catch (error) {
     throw new NoStorage(String(error));
   }
+}
+
+/** Returns the token of a person by the rule of the survey, or undefined if there is none. */
+export function tokenOf(name, rule) {
+  const keys = keysOf(name);
+  if (rule === "open") { // a token would tell whose report it is
+    for (const key of Object.values(keys)) sessionStorage.removeItem(key);
+    return undefined;
+  }
+  const token = sessionStorage.getItem(keys[rule]) ?? "";
+  return WORD.test(token) ? token : undefined;
 }
 
 /**

@@ -13,7 +13,9 @@ const MOST_SHOWN = 12; // answers of a question that get a bar of their own
  */
 export function showReport(report, explained, answers, questionOf = textOf) {
   return make("div", {},
-    explained.map((each) => showQuestion(each, answers[each.attribute], questionOf(each.attribute))),
+    explained.map((each) => showQuestion(
+      each, Object.hasOwn(answers, each.attribute) ? answers[each.attribute] : undefined, questionOf(each.attribute),
+    )),
     showBytes(report),
   );
 }

@@ -127,6 +127,8 @@ async function create(given, open, token) {
     ...scheduleOf(given),
   };
   const made = await ask("POST", "/v1/surveys", { token, content });
-  if (!open || made.state !== "draft") return made;
-  return ask("PATCH", `/v1/surveys/${name}`, { token, content: { state: "open" } });
+  if (made.state !== "draft") return made;
+  const { public: shown, min_users, step } = content; // an earlier try may have made it with others
+  const change = { public: shown, ...(shown && { min_users, step }), ...(open && { state: "open" }) };
+  return ask("PATCH", `/v1/surveys/${name}`, { token, content: change });
 }

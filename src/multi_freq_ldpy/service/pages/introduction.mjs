@@ -1,10 +1,11 @@
 /** What a respondent reads around the questions: who asks, the promise, how it works, and why. */
 import { certaintyOf, exampleOf } from "./chances.mjs";
 import { isHistory } from "./device.mjs";
-import { count, make, odds, percentAtMost, say, textOf } from "./page.mjs";
+import { count, make, odds, percent, percentAtMost, say, textOf } from "./page.mjs";
 import { TEXT } from "./strings.mjs";
 
 const T = TEXT.answer;
+const BEFORE = 0.9; // sureness of somebody before a report, as a second example
 const UNITS = [["week", 604_800], ["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]];
 
 /** Returns a number of seconds in the largest unit that fits, such as "2 weeks". */
@@ -97,7 +98,8 @@ function showPromise(survey) {
   return make("section", { class: "card promise" },
     make("h2", {}, promise.title),
     say(said),
-    say(survey.longitudinal ? promise.certainty(sure) : promise.certaintyOnce(sure)));
+    say(survey.longitudinal ? promise.certainty(sure) : promise.certaintyOnce(sure)),
+    say(promise.surer(percent(BEFORE, 0), percentAtMost(certaintyOf(boundOf(survey), BEFORE)))));
 }
 
 function showHow(survey, { submission, spec }) {
@@ -119,7 +121,7 @@ function showHow(survey, { submission, spec }) {
 function showExample(survey, { solution }) {
   const { example } = T, figures = isHistory(survey) ? null : exampleOf(survey.solution.parts[0]);
   if (!figures) return null;
-  const { people, own, other, supposed, fitting } = figures;
+  const { people, own, other, supposed, fitting, low, high } = figures;
   const label = TEXT.common.quoted(textOf(survey.attributes[0].categories[0]));
   const chosen = survey.attributes.length > 1 && solution.protocol !== "SPL";
   return make("details", {},
@@ -130,15 +132,15 @@ function showExample(survey, { solution }) {
     say(example.other(count(people), count(other), label)),
     say(example.deny(label)),
     say(example.compute(count(people), count(supposed), count(fitting), label)),
-    say(example.back(count(supposed), count(fitting))));
+    say(example.back(count(supposed), count(fitting), count(low), count(high))));
 }
 
-function showHandling(survey, { kept }) {
+function showHandling(survey, { kept, submission }) {
   const { handling } = T;
   return make("details", {},
     make("summary", {}, handling.title),
     list([
-      [handling.stored, handling.storedText(kept)],
+      [handling.stored, handling.storedText(kept, submission === "invite")],
       [handling.address, handling.addressText, handling.rate, handling.proxy],
       [handling.network, handling.networkText(location.host), isSecureContext ? "" : handling.plain],
       [handling.device, survey.longitudinal ? handling.deviceTextTime : handling.deviceText],

@@ -20,18 +20,18 @@ export function askConsent(survey, agree) {
   const points = [
     consent.stored, history ? consent.keepsHistory : consent.keeps,
     history ? consent.together(odds(boundOf(survey))) : consent.each(odds(one)),
-    consent.lost, consent.leave,
+    history ? null : consent.seen, consent.lost, consent.leave,
   ];
   return make("form", { autocomplete: "off", on: { submit: (event) => event.preventDefault() } },
     heading(consent.title),
     say(consent.lead),
-    make("ul", {}, points.map((each) => make("li", {}, each))),
+    make("ul", {}, points.filter(Boolean).map((each) => make("li", {}, each))),
     history ? null : make("fieldset", { "aria-describedby": "changes-help" },
       make("legend", {}, consent.changes),
       make("p", { class: "quiet", id: "changes-help" }, consent.changesHelp(odds(one))),
       choices.map(({ changes, input }) => make("label", { class: "choice" }, input, make("span", {},
         consent.choice(changes),
-        changes === null ? null : make("small", {}, ` (${consent.most(odds((1 + changes) * one))})`))))),
+        make("small", {}, ` (${changes === null ? consent.unlimited : consent.most(odds((1 + changes) * one))})`))))),
     make("button", { class: "main", type: "button", on: { click: () => agree(chosen()) } }, consent.agree));
 }
 

@@ -82,14 +82,21 @@ export const textOf = (label) => String(label);
 export const nameOfPage = () => decodeURIComponent(location.pathname.split("/")[2] ?? "");
 
 /**
- * Returns the token that the address has behind "#", or the one that this tab took before.
+ * Keeps the tokens that the address has behind "#" in this tab, each under the key of its field.
  *
- * The address loses it at once, so that nobody reads it over a shoulder or from the history.
+ * The address loses them at once, so that nobody reads them over a shoulder or from the history.
  */
-export function takeToken(field, key) {
-  const given = new URLSearchParams(location.hash.slice(1)).get(field);
+export function takeTokens(keys) {
+  const given = new URLSearchParams(location.hash.slice(1));
   if (location.hash) history.replaceState(null, "", location.pathname + location.search);
-  if (given) sessionStorage.setItem(key, given);
+  for (const [field, key] of Object.entries(keys)) {
+    if (given.get(field)) sessionStorage.setItem(key, given.get(field));
+  }
+}
+
+/** Returns the token that the address has behind "#", or the one that this tab took before. */
+export function takeToken(field, key) {
+  takeTokens({ [field]: key });
   return sessionStorage.getItem(key) ?? undefined;
 }
 
@@ -162,7 +169,7 @@ export function confirmBy(question, agree) {
     say(question),
     make("div", { class: "row" },
       make("button", { class: "main", type: "button", on: { click: close("yes") } }, agree),
-      make("button", { type: "button", on: { click: close("") } }, TEXT.common.cancel)),
+      make("button", { type: "button", autofocus: true, on: { click: close("") } }, TEXT.common.cancel)),
   );
   document.body.append(dialog);
   dialog.showModal();
