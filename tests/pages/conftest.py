@@ -6,22 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.chromium import browser as browser
 from tests.service.harness import Server, serving
-from tools.browser import MISSING, find_chromium, start_chromium
 
 from .look import HEIGHT, PHONE, Look
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    """Chromium. A machine without it fails with one sentence."""
-    if not find_chromium():
-        pytest.exit(MISSING, 1)
-    with start_chromium() as started:
-        yield started
 
 
 @pytest.fixture(scope="session")

@@ -5,18 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tools.browser import MISSING, find_chromium, start_chromium
+from tests.chromium import browser as browser
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator["Browser"]:
-    if not find_chromium():
-        pytest.exit(MISSING, 1)
-    with start_chromium() as started:
-        yield started
 
 
 @pytest.fixture
