@@ -35,7 +35,7 @@ def test_costs_are_told_before_they_are_spent(server: Server, visit: Visit) -> N
     name = create(server, "weekly")
     person = Person(visit(), name).open().consent("Once")
     new = (
-        "This answer is new. The number for all your reports grows up to 7.39 times, to 7.39 times."
+        "This answer is new. It multiplies the number for all your reports by up to 7.39, to 7.39."
     )
     person.choose(1)
     person.page.get_by_text(new).wait_for()
@@ -50,7 +50,7 @@ def test_costs_are_told_before_they_are_spent(server: Server, visit: Visit) -> N
     person.reload().choose(1)
     person.page.get_by_text("You gave this answer before. It weakens nothing.").wait_for()
     person.choose(2)
-    person.page.get_by_text("grows up to 7.39 times, to 54.6 times").wait_for()
+    person.page.get_by_text("by up to 7.39, to 54.6.").wait_for()
     person.choose(1).send()
     assert spent in person.look.text()
     assert users(server, name) == 2

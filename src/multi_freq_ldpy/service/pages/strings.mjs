@@ -219,7 +219,7 @@ export const TEXT = {
       noLimit: "Your limit: none.",
       history: (times) => `All rounds together stay below ${times} times, whatever you answer.`,
       costsNothing: "You gave this answer before. It weakens nothing.",
-      costs: (times, after) => `This answer is new. The number for all your reports grows up to ${times} times, to ${after} times.`,
+      costs: (times, after) => `This answer is new. It multiplies the number for all your reports by up to ${times}, to ${after}.`,
       beyond: "This answer is new, and above your limit. If you press Send, nothing is sent.",
       weak: "This browser may delete the secret, for instance at the end of a private window. Each answer that you give again then weakens the promise again.",
     },
