@@ -25,7 +25,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def _open_profile(browser: "Browser", **options: Any) -> "BrowserContext":
     made = browser.new_context(viewport={"width": PHONE, "height": HEIGHT}, **options)
-    made.set_default_timeout(10_000)
+    made.set_default_timeout(30_000)
     return made
 
 

@@ -30,7 +30,7 @@ from .collecting import (
 )
 from .look import Look
 
-PATIENCE = 20_000
+PATIENCE = 40_000
 LOST = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_SOCKET", "ERR_EMPTY")
 
 

@@ -24,7 +24,7 @@ from .collecting import (
 )
 from .look import Look
 
-PATIENCE = 20_000
+PATIENCE = 40_000
 Z = 1.959963984540054
 MAKE = "Make and open the survey"
 DRAFT = "Make a draft"
